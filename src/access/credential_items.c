@@ -121,7 +121,7 @@ static bool read_session(Arena *arena, Str name, const StoreKv *kv, void **out, 
     if (!browser_record_read(arena, kv->value, &record, err)) {
         return false;
     }
-    if (name.len != BROWSER_HASH_TEXT || !hex_is(name)) {
+    if (name.len != BROWSER_HASH_TEXT || !hex_is_valid(name)) {
         return set_wrong_key(err);
     }
     SessionItem *item = make(sizeof *item, name);

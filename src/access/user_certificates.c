@@ -21,7 +21,7 @@ enum {
 
 static bool check_serial(Str serial, Error *err)
 {
-    return (serial.len == SERIAL_OURS && hex_is(serial)) ||
+    return (serial.len == SERIAL_OURS && hex_is_valid(serial)) ||
            error_set(err, ERROR_INVALID, "a serial number must have %d digits (0-9, a-f)",
                      SERIAL_OURS);
 }

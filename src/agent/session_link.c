@@ -20,7 +20,7 @@ struct SessionLink {
     GrpcClient *client;                      /* NULL: not connected */
     GrpcCall *call;                          /* NULL: not established yet */
     char why[sizeof(((Error *)NULL)->text)]; /* last reason logged; "" while connected */
-    Rate delay_log;
+    RateBucket delay_log;
     char refused_why[SESSION_REASON_MAX + 1]; /* for the last rejected record */
     uint32_t refused_watches;                 /* bit mask of watches already logged */
 };

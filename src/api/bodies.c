@@ -187,7 +187,7 @@ bool archive_body_read(Arena *arena, Str body, Str *hash, Error *err)
         return false;
     }
     *hash = parsed.hash;
-    return (hash->len == SHA256_HEX && hex_is(*hash)) ||
+    return (hash->len == SHA256_HEX && hex_is_valid(*hash)) ||
            error_set(err, ERROR_INVALID,
                      "the request body: 'hash' must be a SHA-256 digest of %d hexadecimal digits",
                      (int)SHA256_HEX);

@@ -65,7 +65,7 @@ Str cursor_write(Arena *arena, const SealKey *key, const CursorList *list, const
     while (plain.len % PADDING_UNIT != 0) {
         buf_put_char(&plain, '\0');
     }
-    base64_put(&text, seal_encrypt(arena, key, associated_data(arena, list), buf_str(&plain)));
+    base64_encode(&text, seal_encrypt(arena, key, associated_data(arena, list), buf_str(&plain)));
     Str written = buf_str(&text);
     size_t end = str_find(written, STR("="), 0);
     return swap_alphabet(arena, str_slice(written, 0, end), "+/", "-_");

@@ -94,7 +94,7 @@ static void respond_file(ApiCall *call, const UiFile *file)
     if (packed) {
         http_request_add_header(request, "Content-Encoding", STR("gzip"));
     }
-    bool is_small = (packed ? file->packed : file->size) <= BUFFERED_MAX;
+    bool is_small = (packed ? file->compressed_size : file->size) <= BUFFERED_MAX;
     if (is_small || !http_request_supports_pieces(request)) {
         send_buffered(call, file, packed);
     } else {

@@ -167,7 +167,7 @@ static void put_continue(Buf *json, const StoreOpReply *range)
     }
     json_out_name(json, "continue");
     buf_put_char(json, '"');
-    base64_put(json, range->kvs[range->kv_count - 1].key);
+    base64_encode(json, range->kvs[range->kv_count - 1].key);
     buf_put_char(json, '"');
 }
 

@@ -9,7 +9,7 @@
 
 static bool check_hash(Str text, Error *err)
 {
-    return (text.len == AUDIT_HASH_TEXT && hex_is(text)) ||
+    return (text.len == AUDIT_HASH_TEXT && hex_is_valid(text)) ||
            error_set(err, ERROR_INVALID, "must be a SHA-256 digest");
 }
 

@@ -68,7 +68,7 @@ static bool read_object(Arena *arena, Str text, Value *out, Error *err)
 
 static bool check_hash_text(Str text, Error *err)
 {
-    return (text.len == AUDIT_HASH_TEXT && hex_is(text)) ||
+    return (text.len == AUDIT_HASH_TEXT && hex_is_valid(text)) ||
            error_set(err, ERROR_INVALID, "must be a SHA-256 digest");
 }
 

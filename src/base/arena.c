@@ -17,9 +17,10 @@ enum {
 };
 
 struct ArenaChunk {
-    ArenaChunk *older;
+    ArenaChunk *previous;
     size_t size; /* size of the whole allocation, including this header */
-    bool sole;   /* allocated for a single large block, which can grow by reallocating the chunk */
+    bool
+        is_dedicated; /* allocated for a single large block, which can grow by reallocating the chunk */
 };
 
 _Static_assert(sizeof(ArenaChunk) <= HEADER, "chunk header fits its space");
@@ -44,14 +45,14 @@ void arena_init(Arena *arena, size_t budget)
 void arena_clear(Arena *arena)
 {
     for (ArenaChunk *chunk = arena->chunk; chunk != NULL;) {
-        ArenaChunk *older = chunk->older;
+        ArenaChunk *older = chunk->previous;
         free(chunk);
         chunk = older;
     }
     arena_init(arena, arena->budget);
 }
 
-static size_t rounded(size_t size)
+static size_t round_up(size_t size)
 {
     if (size > SIZE_MAX / 2) {
         memory_exhausted(size);
@@ -64,14 +65,14 @@ static void chunk_add(Arena *arena, size_t least)
     /* A single large block does not predict later allocations: sizes grow with shared chunks
      * only. */
     const ArenaChunk *shared = arena->chunk;
-    while (shared != NULL && shared->sole) {
-        shared = shared->older;
+    while (shared != NULL && shared->is_dedicated) {
+        shared = shared->previous;
     }
     size_t size = shared == NULL ? FIRST_CHUNK : shared->size * 2;
     if (size > LARGEST_CHUNK) {
         size = LARGEST_CHUNK;
     }
-    size_t left = arena->held < arena->budget ? arena->budget - arena->held : 0;
+    size_t left = arena->chunk_bytes < arena->budget ? arena->budget - arena->chunk_bytes : 0;
     if (size > left) {
         size = left & ~(size_t)15;
     }
@@ -83,13 +84,13 @@ static void chunk_add(Arena *arena, size_t least)
     if (chunk == NULL) {
         memory_exhausted(size);
     }
-    chunk->older = arena->chunk;
+    chunk->previous = arena->chunk;
     chunk->size = size;
-    chunk->sole = sole;
+    chunk->is_dedicated = sole;
     arena->chunk = chunk;
     arena->next = chunk_start(chunk);
     arena->end = (char *)chunk + size;
-    arena->held += size;
+    arena->chunk_bytes += size;
     POISON(arena->next, size - HEADER);
 }
 
@@ -100,27 +101,27 @@ void arena_reset(Arena *arena)
         arena_clear(arena);
         return;
     }
-    arena->chunk = kept->older;
+    arena->chunk = kept->previous;
     size_t budget = arena->budget;
     arena_clear(arena);
-    kept->older = NULL;
-    kept->sole = false;
+    kept->previous = NULL;
+    kept->is_dedicated = false;
     *arena = (Arena){ .next = chunk_start(kept),
                       .end = (char *)kept + kept->size,
                       .chunk = kept,
-                      .held = kept->size,
+                      .chunk_bytes = kept->size,
                       .budget = budget };
     POISON(arena->next, kept->size - HEADER);
 }
 
 void *arena_alloc_slow(Arena *arena, size_t size)
 {
-    chunk_add(arena, rounded(size));
-    if (arena->held > arena->budget) {
+    chunk_add(arena, round_up(size));
+    if (arena->chunk_bytes > arena->budget) {
         arena->over_budget = true;
     }
     void *memory = arena->next;
-    arena->next += rounded(size);
+    arena->next += round_up(size);
     UNPOISON(memory, size);
     return memory;
 }
@@ -128,7 +129,7 @@ void *arena_alloc_slow(Arena *arena, size_t size)
 void *arena_try_alloc(Arena *arena, size_t size)
 {
     if (size > (size_t)(arena->end - arena->next)) {
-        size_t left = arena->held < arena->budget ? arena->budget - arena->held : 0;
+        size_t left = arena->chunk_bytes < arena->budget ? arena->budget - arena->chunk_bytes : 0;
         if (left < HEADER + 15 || size > left - HEADER - 15) {
             arena->over_budget = true;
             return NULL;
@@ -152,19 +153,19 @@ void *arena_alloc_array(Arena *arena, size_t count, size_t size)
 }
 
 /* Whether the block is the newest, and the only one in its chunk. */
-static bool is_sole(const Arena *arena, const void *block, size_t size)
+static bool is_only_block(const Arena *arena, const void *block, size_t size)
 {
-    return block != NULL && arena->chunk != NULL && arena->chunk->sole &&
-           block == chunk_start(arena->chunk) && (char *)block + rounded(size) == arena->next;
+    return block != NULL && arena->chunk != NULL && arena->chunk->is_dedicated &&
+           block == chunk_start(arena->chunk) && (char *)block + round_up(size) == arena->next;
 }
 
 /* Reallocates the newest chunk, which contains only this block. No mark can point into it, because
  * it would have been set before the block grew. */
-static void *grow_sole(Arena *arena, size_t new_rounded)
+static void *grow_only_block(Arena *arena, size_t new_rounded)
 {
     ArenaChunk *chunk = arena->chunk;
     size_t size = new_rounded + HEADER;
-    arena->held += size - chunk->size;
+    arena->chunk_bytes += size - chunk->size;
     UNPOISON(chunk, chunk->size);
     chunk = realloc(chunk, size);
     if (chunk == NULL) {
@@ -173,7 +174,7 @@ static void *grow_sole(Arena *arena, size_t new_rounded)
     chunk->size = size;
     arena->chunk = chunk;
     arena->next = arena->end = (char *)chunk + size;
-    if (arena->held > arena->budget) {
+    if (arena->chunk_bytes > arena->budget) {
         arena->over_budget = true;
     }
     return chunk_start(chunk);
@@ -182,8 +183,8 @@ static void *grow_sole(Arena *arena, size_t new_rounded)
 void *arena_grow(Arena *arena, void *old, size_t old_size, size_t new_size)
 {
     BUG_IF(new_size < old_size);
-    size_t old_rounded = rounded(old_size);
-    size_t new_rounded = rounded(new_size);
+    size_t old_rounded = round_up(old_size);
+    size_t new_rounded = round_up(new_size);
     if (old != NULL && (char *)old + old_rounded == arena->next &&
         new_rounded - old_rounded <= (size_t)(arena->end - arena->next)) {
         arena->next += new_rounded - old_rounded;
@@ -200,18 +201,18 @@ void *arena_grow(Arena *arena, void *old, size_t old_size, size_t new_size)
 void *arena_regrow(Arena *arena, void *old, size_t old_size, size_t new_size)
 {
     BUG_IF(new_size < old_size);
-    return is_sole(arena, old, old_size) ? grow_sole(arena, rounded(new_size))
-                                         : arena_grow(arena, old, old_size, new_size);
+    return is_only_block(arena, old, old_size) ? grow_only_block(arena, round_up(new_size))
+                                               : arena_grow(arena, old, old_size, new_size);
 }
 
 bool arena_can_grow(const Arena *arena, const void *old, size_t old_size, size_t new_size)
 {
     size_t free = (size_t)(arena->end - arena->next);
-    size_t left = arena->held < arena->budget ? arena->budget - arena->held : 0;
+    size_t left = arena->chunk_bytes < arena->budget ? arena->budget - arena->chunk_bytes : 0;
     if (new_size <= FIRST_CHUNK || new_size <= free) {
         return true;
     }
-    size_t more = is_sole(arena, old, old_size) ? new_size - old_size : new_size;
+    size_t more = is_only_block(arena, old, old_size) ? new_size - old_size : new_size;
     return left > HEADER + 16 && more <= left - HEADER - 16;
 }
 
@@ -220,8 +221,8 @@ void arena_release_slow(Arena *arena, ArenaMark mark)
     while (arena->chunk != mark.chunk) {
         ArenaChunk *chunk = arena->chunk;
         BUG_IF(chunk == NULL);
-        arena->chunk = chunk->older;
-        arena->held -= chunk->size;
+        arena->chunk = chunk->previous;
+        arena->chunk_bytes -= chunk->size;
         free(chunk);
     }
     arena->next = mark.next;

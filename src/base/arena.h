@@ -39,10 +39,10 @@
 typedef struct ArenaChunk ArenaChunk;
 
 typedef struct Arena {
-    char *next;        /* first free byte of the current chunk */
-    char *end;         /* end of the current chunk */
-    ArenaChunk *chunk; /* current chunk, linked to older ones */
-    size_t held;       /* total bytes of all chunks */
+    char *next;         /* first free byte of the current chunk */
+    char *end;          /* end of the current chunk */
+    ArenaChunk *chunk;  /* current chunk, linked to older ones */
+    size_t chunk_bytes; /* total bytes of all chunks */
     size_t budget;
     bool over_budget;
 } Arena;
@@ -94,7 +94,7 @@ static inline bool arena_exceeded(const Arena *arena)
 /* Bytes allocated so far, including unused ends of chunks. */
 static inline size_t arena_used(const Arena *arena)
 {
-    return arena->held - (size_t)(arena->end - arena->next);
+    return arena->chunk_bytes - (size_t)(arena->end - arena->next);
 }
 
 /* Grows the block `old` from `old_size` to `new_size` bytes, in place if it is the newest.

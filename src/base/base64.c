@@ -11,7 +11,7 @@ int base64_digit(char c)
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-void base64_put(Buf *out, Str bytes)
+void base64_encode(Buf *out, Str bytes)
 {
     static const char digits[] = BASE64_DIGITS;
     for (size_t i = 0; i < bytes.len; i += 3) {

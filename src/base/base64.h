@@ -10,7 +10,7 @@
 /* 0 to 63, or -1. */
 int base64_digit(char c);
 /* With '=' padding, on one line. */
-void base64_put(Buf *out, Str bytes);
+void base64_encode(Buf *out, Str bytes);
 /* Decodes. Whitespace is allowed anywhere, and the '=' padding is optional. Returns false if the
  * text is invalid. */
 bool base64_decode(Arena *arena, Str text, Str *out);

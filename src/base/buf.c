@@ -89,7 +89,7 @@ static COLD bool put_digits(Buf *buf, int64_t number)
 {
     char digits[24];
     char *end = digits + sizeof digits;
-    char *start = decimal_before(end, number < 0 ? 0 - (uint64_t)number : (uint64_t)number);
+    char *start = decimal_write_before(end, number < 0 ? 0 - (uint64_t)number : (uint64_t)number);
     if (number < 0) {
         *--start = '-';
     }

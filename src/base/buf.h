@@ -86,9 +86,9 @@ static ALWAYS_INLINE bool buf_put_short(Buf *buf, Str s)
     if (UNLIKELY(!buf_reserve(buf, s.len))) {
         return false;
     }
-    size_t at = buf->len;
-    buf->len = at + s.len;
-    bytes_copy(buf->data + at, s.data, s.len);
+    size_t pos = buf->len;
+    buf->len = pos + s.len;
+    bytes_copy(buf->data + pos, s.data, s.len);
     return true;
 }
 

@@ -90,7 +90,7 @@ static inline uint32_t chunk_bits(Chunk holds)
 }
 
 /* Shifts every byte up by one, with `first` in front; the last one is dropped. */
-static inline Chunk chunk_move_up(Chunk chunk, int8_t first)
+static inline Chunk chunk_shift_up(Chunk chunk, int8_t first)
 {
 #ifdef __SSE2__
     return (Chunk)_mm_slli_si128((__m128i)chunk, 1) | (Chunk){ first };

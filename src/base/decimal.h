@@ -15,7 +15,7 @@ static inline uint32_t decimal_pair(uint32_t number)
 }
 
 /* Writes the digits of `number`, at most 20, so that they end at `end`; returns their start. */
-static inline char *decimal_before(char *end, uint64_t number)
+static inline char *decimal_write_before(char *end, uint64_t number)
 {
     while (number >= 100) {
         end -= 2;

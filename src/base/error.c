@@ -38,7 +38,7 @@ int error_kind_exit_code(ErrorKind kind)
 }
 
 /* vsnprintf may truncate in the middle of a character. */
-static size_t whole_characters(const char *text, size_t len)
+static size_t truncate_to_characters(const char *text, size_t len)
 {
     size_t start = len;
     while (start > 0 && len - start < UTF8_BYTES_MAX && utf8_is_continuation(text[start - 1])) {
@@ -59,7 +59,7 @@ bool error_set(Error *err, ErrorKind kind, const char *format, ...)
     BUG_IF(wanted < 0);
     size_t len = (size_t)wanted;
     if (len >= sizeof text) {
-        len = whole_characters(text, sizeof text - 1);
+        len = truncate_to_characters(text, sizeof text - 1);
     }
     err->kind = kind;
     memcpy(err->text, text, len);

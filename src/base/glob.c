@@ -13,11 +13,11 @@ bool glob_is_pattern(Str pattern)
     return false;
 }
 
-/* The end of the set that opens at `at`, or STR_NOT_FOUND. A `]` directly after the opening
+/* The end of the set that opens at `pos`, or STR_NOT_FOUND. A `]` directly after the opening
  * bracket, or after its `!`, is a member. */
-static size_t set_end(Str pattern, size_t at)
+static size_t set_end(Str pattern, size_t pos)
 {
-    size_t first = at + 1;
+    size_t first = pos + 1;
     if (first < pattern.len && (pattern.data[first] == '!' || pattern.data[first] == '^')) {
         first++;
     }
@@ -26,27 +26,27 @@ static size_t set_end(Str pattern, size_t at)
 
 static bool set_contains(Str set, uint32_t wanted)
 {
-    size_t at = 0;
+    size_t pos = 0;
     bool negated = set.len > 0 && (set.data[0] == '!' || set.data[0] == '^');
-    at += negated;
+    pos += negated;
     bool found = false;
-    while (at < set.len) {
-        uint32_t low = utf8_next(set, &at);
+    while (pos < set.len) {
+        uint32_t low = utf8_next(set, &pos);
         uint32_t high = low;
-        if (at + 1 < set.len && set.data[at] == '-') {
-            at++;
-            high = utf8_next(set, &at);
+        if (pos + 1 < set.len && set.data[pos] == '-') {
+            pos++;
+            high = utf8_next(set, &pos);
         }
         found = found || (low <= wanted && wanted <= high);
     }
     return found != negated;
 }
 
-/* Matches one character of the text against the pattern element at `*at`; both advance on a
+/* Matches one character of the text against the pattern element at `*pos`; both advance on a
  * match. */
-static bool match_one(Str pattern, size_t *at, Str text, size_t *position)
+static bool match_one(Str pattern, size_t *pos, Str text, size_t *position)
 {
-    size_t p = *at, t = *position;
+    size_t p = *pos, t = *position;
     if (p >= pattern.len || t >= text.len) {
         return false;
     }
@@ -62,7 +62,7 @@ static bool match_one(Str pattern, size_t *at, Str text, size_t *position)
     } else if (utf8_next(pattern, &p) != c) {
         return false;
     }
-    *at = p;
+    *pos = p;
     *position = t;
     return true;
 }

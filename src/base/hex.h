@@ -6,7 +6,7 @@
 #include "base/str.h"
 
 /* Two lowercase digits per byte, and a NUL. */
-static inline void hex_put(const unsigned char *bytes, size_t count, char *out)
+static inline void hex_encode(const unsigned char *bytes, size_t count, char *out)
 {
     static const char digits[] = "0123456789abcdef";
     for (size_t i = 0; i < count; i++) {
@@ -16,8 +16,8 @@ static inline void hex_put(const unsigned char *bytes, size_t count, char *out)
     out[2 * count] = '\0';
 }
 
-/* Whether all characters are lowercase digits, the only form that hex_put() produces. */
-static inline bool hex_is(Str text)
+/* Whether all characters are lowercase digits, the only form that hex_encode() produces. */
+static inline bool hex_is_valid(Str text)
 {
     for (size_t i = 0; i < text.len; i++) {
         char c = text.data[i];
@@ -29,7 +29,7 @@ static inline bool hex_is(Str text)
 }
 
 /* The bytes of `2 * count` digits, which must be valid. */
-static inline void hex_get(const char *digits, size_t count, unsigned char *out)
+static inline void hex_decode(const char *digits, size_t count, unsigned char *out)
 {
     for (size_t i = 0; i < count; i++) {
         int high = ascii_hex_value(digits[2 * i]), low = ascii_hex_value(digits[2 * i + 1]);

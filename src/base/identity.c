@@ -7,7 +7,7 @@
 #include "base/utf8.h"
 
 enum {
-    CHARACTER_SHOWN = 16 /* bytes of one character in a message */
+    CHARACTER_TEXT_MAX = 16 /* bytes of one character in a message */
 };
 
 static const char scheme[] = "eden://";
@@ -25,19 +25,19 @@ static bool is_word(char c)
     return (c >= 'a' && c <= 'z') || ascii_is_digit(c);
 }
 
-/* The character at `at`, for a message: verbatim only if it is printable. */
-static void show_character(Str name, size_t at, char out[CHARACTER_SHOWN])
+/* The character at `pos`, for a message: verbatim only if it is printable. */
+static void describe_character(Str name, size_t pos, char out[CHARACTER_TEXT_MAX])
 {
     uint32_t code = 0;
-    char c = name.data[at];
+    char c = name.data[pos];
     if (c > ' ' && c < 0x7f) {
-        snprintf(out, CHARACTER_SHOWN, "'%c'", c);
+        snprintf(out, CHARACTER_TEXT_MAX, "'%c'", c);
     } else if (c == ' ') {
-        snprintf(out, CHARACTER_SHOWN, "a space");
-    } else if (utf8_decode(name.data + at, name.len - at, &code) > 0) {
-        snprintf(out, CHARACTER_SHOWN, "U+%04X", (unsigned)code);
+        snprintf(out, CHARACTER_TEXT_MAX, "a space");
+    } else if (utf8_decode(name.data + pos, name.len - pos, &code) > 0) {
+        snprintf(out, CHARACTER_TEXT_MAX, "U+%04X", (unsigned)code);
     } else {
-        snprintf(out, CHARACTER_SHOWN, "byte 0x%02X", (unsigned char)c);
+        snprintf(out, CHARACTER_TEXT_MAX, "byte 0x%02X", (unsigned char)c);
     }
 }
 
@@ -52,14 +52,14 @@ static bool check_name(Str name, size_t max, bool dots, const char *what, Error 
                          what, name.len, max);
     }
     for (size_t i = 0; i < name.len; i++) {
-        char c = name.data[i], shown[CHARACTER_SHOWN];
+        char c = name.data[i], shown[CHARACTER_TEXT_MAX];
         bool first = i == 0 || name.data[i - 1] == '.';
         bool last = i + 1 == name.len || name.data[i + 1] == '.';
         if (is_word(c)) {
             continue;
         }
         if (c != '-' && !(c == '.' && dots)) {
-            show_character(name, i, shown);
+            describe_character(name, i, shown);
             return error_set(err, ERROR_INVALID,
                              "invalid %s name: character %zu is %s; use a-z, 0-9%s", what, i + 1,
                              shown, dots ? ", '-' and '.'" : " and '-'");

@@ -33,31 +33,31 @@ void json_text_put(Buf *out, Str s)
 {
     buf_put_char(out, '"');
     size_t plain = 0; /* start of the bytes that need no escape */
-    for (size_t at = 0; at < s.len;) {
-        if (s.len - at >= 8 && are_plain(s.data + at)) {
-            at += 8;
+    for (size_t pos = 0; pos < s.len;) {
+        if (s.len - pos >= 8 && are_plain(s.data + pos)) {
+            pos += 8;
             continue;
         }
-        unsigned char c = (unsigned char)s.data[at];
-        size_t next = at + 1;
+        unsigned char c = (unsigned char)s.data[pos];
+        size_t next = pos + 1;
         uint32_t code;
         if (c >= 0x80) {
-            size_t bytes = utf8_decode(s.data + at, s.len - at, &code);
+            size_t bytes = utf8_decode(s.data + pos, s.len - pos, &code);
             if (bytes > 0) {
-                at += bytes;
+                pos += bytes;
                 continue;
             }
         } else if (c >= ' ' && c != '"' && c != '\\' && c != 0x7f) {
-            at = next;
+            pos = next;
             continue;
         }
-        buf_put(out, str_slice(s, plain, at));
+        buf_put(out, str_slice(s, plain, pos));
         if (c >= 0x80) {
             utf8_put(out, UTF8_REPLACEMENT);
         } else {
             put_escaped(out, c);
         }
-        plain = at = next;
+        plain = pos = next;
     }
     buf_put(out, str_from_offset(s, plain));
     buf_put_char(out, '"');
@@ -145,6 +145,6 @@ void json_out_bytes(Buf *out, const char *name, Str bytes)
     }
     put_comma(out);
     buf_put_format(out, "\"%s_base64\":\"", name);
-    base64_put(out, bytes);
+    base64_encode(out, bytes);
     buf_put_char(out, '"');
 }

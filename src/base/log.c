@@ -81,11 +81,11 @@ static void put_human_text(Str text, Buf *out)
         return;
     }
     buf_put_char(out, '"');
-    for (size_t at = 0; at < text.len;) {
-        if (text.data[at] == '"' || text.data[at] == '\\') {
+    for (size_t pos = 0; pos < text.len;) {
+        if (text.data[pos] == '"' || text.data[pos] == '\\') {
             buf_put_char(out, '\\');
         }
-        VisiblePiece piece = visible_next(text, &at);
+        VisiblePiece piece = visible_next(text, &pos);
         buf_put(out, str_from(piece.text, piece.bytes));
     }
     buf_put_char(out, '"');

@@ -3,9 +3,9 @@
  *
  *     typedef struct Node { Str key; ... } Node;
  *     before = ordered_put(&nodes, &node->key);
- *     for (OrderedCursor at = ordered_from(&nodes, prefix); (node = ordered_next(&nodes, &at)) != NULL;)
+ *     for (OrderedCursor at = ordered_lower_bound(&nodes, prefix); (node = ordered_next(&nodes, &at)) != NULL;)
  *
- * Items are in leaves of up to ORDERED_LEAF pointers, so that adding or removing one moves a leaf
+ * Items are in leaves of up to ORDERED_LEAF_MAX pointers, so that adding or removing one moves a leaf
  * and not everything. */
 #pragma once
 
@@ -15,16 +15,16 @@
 #include "base/str.h"
 
 enum {
-    ORDERED_LEAF = 256
+    ORDERED_LEAF_MAX = 256
 };
 
 typedef struct OrderedLeaf OrderedLeaf;
 
-typedef struct Ordered {
+typedef struct OrderedSet {
     OrderedLeaf **leaves;
-    uint32_t leaf_count, leaf_room;
+    uint32_t leaf_count, leaf_capacity;
     uint32_t count; /* number of items */
-} Ordered;
+} OrderedSet;
 
 /* The position of an iteration; valid until an item is added or removed. */
 typedef struct OrderedCursor {
@@ -32,15 +32,15 @@ typedef struct OrderedCursor {
 } OrderedCursor;
 
 /* An item is a pointer to its key, which must not change. NULL if there is none with that key. */
-void *ordered_find(const Ordered *ordered, Str key);
+void *ordered_find(const OrderedSet *ordered, Str key);
 /* Returns the item with the same key that it replaces, or NULL. */
-void *ordered_put(Ordered *ordered, Str *item);
+void *ordered_put(OrderedSet *ordered, Str *item);
 /* Returns the removed item, or NULL. */
-void *ordered_remove(Ordered *ordered, Str key);
+void *ordered_remove(OrderedSet *ordered, Str key);
 /* Frees the memory of Ordered itself; the items are not freed. */
-void ordered_clear(Ordered *ordered);
+void ordered_clear(OrderedSet *ordered);
 
 /* The first item whose key is not before `key`. */
-OrderedCursor ordered_from(const Ordered *ordered, Str key);
+OrderedCursor ordered_lower_bound(const OrderedSet *ordered, Str key);
 /* NULL at the end. */
-void *ordered_next(const Ordered *ordered, OrderedCursor *place);
+void *ordered_next(const OrderedSet *ordered, OrderedCursor *cursor);

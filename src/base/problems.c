@@ -140,7 +140,7 @@ static bool has_error_at(const Problems *problems, uint32_t count, const Problem
     return false;
 }
 
-void problems_add_new(Problems *problems, const Problems *found)
+void problems_merge(Problems *problems, const Problems *found)
 {
     uint32_t before = problems->count;
     for (uint32_t i = 0; i < found->count; i++) {
@@ -179,9 +179,9 @@ Problem *problems_add(Problems *problems, const char *code, const Source *source
     return problem;
 }
 
-Problem *problems_add_as(Problems *problems, Severity severity, const char *code,
-                         const Source *source, uint32_t offset, uint32_t length, const char *format,
-                         ...)
+Problem *problems_add_severity(Problems *problems, Severity severity, const char *code,
+                               const Source *source, uint32_t offset, uint32_t length,
+                               const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -197,7 +197,8 @@ static bool comes_after(const Problem *a, const Problem *b)
            (a->line > b->line || (a->line == b->line && a->column > b->column));
 }
 
-void problems_withdraw(Problems *problems, const char *code, const Source *source, uint32_t offset)
+void problems_remove_warning(Problems *problems, const char *code, const Source *source,
+                             uint32_t offset)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; source != NULL && i < problems->count; i++) {
@@ -220,15 +221,15 @@ void problems_sort(Problems *problems)
     Problem *items = problems->items;
     for (uint32_t i = 1; i < problems->count; i++) {
         Problem moved = items[i];
-        uint32_t at = i;
-        while (at > 0 && !str_eq(items[at - 1].file, moved.file)) {
-            at--;
+        uint32_t pos = i;
+        while (pos > 0 && !str_eq(items[pos - 1].file, moved.file)) {
+            pos--;
         }
-        at = at == 0 ? i : at; /* the first of its file stays in place */
-        for (; at > 0 && comes_after(&items[at - 1], &moved); at--) {
+        pos = pos == 0 ? i : pos; /* the first of its file stays in place */
+        for (; pos > 0 && comes_after(&items[pos - 1], &moved); pos--) {
         }
-        memmove(&items[at + 1], &items[at], (i - at) * sizeof *items);
-        items[at] = moved;
+        memmove(&items[pos + 1], &items[pos], (i - pos) * sizeof *items);
+        items[pos] = moved;
     }
 }
 
@@ -338,12 +339,12 @@ static void print_location(const Problem *problem, ProblemStyle style, Buf *out)
 
 /* The next character of an excerpt as displayed at column `column`; a tab becomes the spaces up to
  * the next tab stop. */
-static VisiblePiece excerpt_next(Str line, size_t *at, size_t column)
+static VisiblePiece excerpt_next(Str line, size_t *pos, size_t column)
 {
-    if (line.data[*at] != '\t') {
-        return visible_next(line, at);
+    if (line.data[*pos] != '\t') {
+        return visible_next(line, pos);
     }
-    ++*at;
+    ++*pos;
     unsigned width = TAB_STOP - (unsigned)(column % TAB_STOP);
     return (VisiblePiece){ .text = "    ", .bytes = width, .width = width };
 }
@@ -360,14 +361,14 @@ static Extent measure(const Problem *problem, size_t index)
     Extent extent = { 0 };
     size_t last = index + (problem->span == 0 ? 1 : problem->span);
     size_t i = 0;
-    for (size_t at = 0; at < problem->excerpt.len; i++) {
+    for (size_t pos = 0; pos < problem->excerpt.len; i++) {
         if (i == index) {
             extent.start = extent.width;
         }
         if (i == last) {
             extent.end = extent.width;
         }
-        extent.width += excerpt_next(problem->excerpt, &at, extent.width).width;
+        extent.width += excerpt_next(problem->excerpt, &pos, extent.width).width;
     }
     if (i <= index) {
         extent.start = extent.width;
@@ -387,8 +388,8 @@ static size_t print_window(Str line, size_t from, size_t to, Buf *out)
 {
     size_t column = 0;
     size_t first = SIZE_MAX;
-    for (size_t at = 0; at < line.len;) {
-        VisiblePiece piece = excerpt_next(line, &at, column);
+    for (size_t pos = 0; pos < line.len;) {
+        VisiblePiece piece = excerpt_next(line, &pos, column);
         if (column >= from && column + piece.width <= to) {
             first = first == SIZE_MAX ? column : first;
             buf_put(out, str_from(piece.text, piece.bytes));

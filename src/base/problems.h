@@ -87,19 +87,20 @@ Problem *problems_add(Problems *problems, const char *code, const Source *source
                       uint32_t length, const char *format, ...);
 /* The same for problems that do not make the command fail. */
 PRINTF_LIKE(7, 8)
-Problem *problems_add_as(Problems *problems, Severity severity, const char *code,
-                         const Source *source, uint32_t offset, uint32_t length, const char *format,
-                         ...);
+Problem *problems_add_severity(Problems *problems, Severity severity, const char *code,
+                               const Source *source, uint32_t offset, uint32_t length,
+                               const char *format, ...);
 /* Adds a copy of a problem from another list with the same lifetime; its strings are borrowed. */
 void problems_add_copy(Problems *problems, const Problem *problem);
 /* Whether a problem with the same code and location exists. */
 bool problems_contain(const Problems *problems, const Problem *problem);
 /* Adds the problems of another list, found later, that are not in this one. Problems at the
  * location of an existing error are dropped as its consequences. */
-void problems_add_new(Problems *problems, const Problems *found);
+void problems_merge(Problems *problems, const Problems *found);
 /* Removes a warning that an earlier pass with less information added at this location; errors
  * stay. */
-void problems_withdraw(Problems *problems, const char *code, const Source *source, uint32_t offset);
+void problems_remove_warning(Problems *problems, const char *code, const Source *source,
+                             uint32_t offset);
 /* Sorts the problems of each file by location; the order of files is preserved. */
 void problems_sort(Problems *problems);
 /* Sets the fix: `text` replaces what is underlined, or `length` bytes from `offset`. Strings are

@@ -3,10 +3,10 @@
 #include "base/hash.h"
 
 enum {
-    WAYS = 4 /* associativity: slots where a source may be */
+    ASSOCIATIVITY = 4 /* associativity: slots where a source may be */
 };
 
-static int64_t spent_at(const Rate *rate, RateLimit limit, int64_t now_ms)
+static int64_t spent_at(const RateBucket *rate, RateLimit limit, int64_t now_ms)
 {
     int64_t passed = now_ms > rate->at_ms ? now_ms - rate->at_ms : 0;
     /* After this time the bucket is full; computing more would only overflow. */
@@ -23,7 +23,7 @@ static int64_t allowed_milli(RateLimit limit, int64_t amount)
     return amount >= limit.burst ? 0 : (limit.burst - amount) * 1000;
 }
 
-bool rate_take(Rate *rate, RateLimit limit, int64_t now_ms, int64_t amount)
+bool rate_take(RateBucket *rate, RateLimit limit, int64_t now_ms, int64_t amount)
 {
     if (limit.per_second == 0) {
         return true;
@@ -32,11 +32,11 @@ bool rate_take(Rate *rate, RateLimit limit, int64_t now_ms, int64_t amount)
     if (spent > allowed_milli(limit, amount)) {
         return false;
     }
-    *rate = (Rate){ spent + amount * 1000, now_ms };
+    *rate = (RateBucket){ spent + amount * 1000, now_ms };
     return true;
 }
 
-int64_t rate_wait_ms(const Rate *rate, RateLimit limit, int64_t now_ms, int64_t amount)
+int64_t rate_wait_ms(const RateBucket *rate, RateLimit limit, int64_t now_ms, int64_t amount)
 {
     if (limit.per_second == 0) {
         return 0;
@@ -48,9 +48,10 @@ int64_t rate_wait_ms(const Rate *rate, RateLimit limit, int64_t now_ms, int64_t 
 bool rate_table_take(RateTable *table, uint64_t source, RateLimit limit, int64_t now_ms,
                      int64_t amount)
 {
-    uint64_t first = hash_u64(source ^ hash_seed()) % (RATE_TABLE_SIZE / WAYS) * WAYS;
+    uint64_t first =
+        hash_u64(source ^ hash_seed()) % (RATE_TABLE_SIZE / ASSOCIATIVITY) * ASSOCIATIVITY;
     uint64_t chosen = first;
-    for (uint64_t i = first; i < first + WAYS; i++) {
+    for (uint64_t i = first; i < first + ASSOCIATIVITY; i++) {
         if (table->entries[i].source == source) {
             return rate_take(&table->entries[i].rate, limit, now_ms, amount);
         }
@@ -59,6 +60,6 @@ bool rate_table_take(RateTable *table, uint64_t source, RateLimit limit, int64_t
         }
     }
     table->entries[chosen].source = source;
-    table->entries[chosen].rate = (Rate){ 0 };
+    table->entries[chosen].rate = (RateBucket){ 0 };
     return rate_take(&table->entries[chosen].rate, limit, now_ms, amount);
 }

@@ -10,16 +10,16 @@ typedef struct RateLimit {
     int64_t burst;      /* available at once after a pause; at least 1 */
 } RateLimit;
 
-typedef struct Rate {
+typedef struct RateBucket {
     int64_t spent_milli; /* amount still to be refilled, in thousandths */
     int64_t at_ms;       /* time of `spent_milli` */
-} Rate;
+} RateBucket;
 
 /* Takes `amount` if available. An amount above the burst is taken when the bucket is full, and
  * refilled afterwards. */
-bool rate_take(Rate *rate, RateLimit limit, int64_t now_ms, int64_t amount);
+bool rate_take(RateBucket *rate, RateLimit limit, int64_t now_ms, int64_t amount);
 /* Milliseconds until `amount` can be taken; 0 if now. */
-int64_t rate_wait_ms(const Rate *rate, RateLimit limit, int64_t now_ms, int64_t amount);
+int64_t rate_wait_ms(const RateBucket *rate, RateLimit limit, int64_t now_ms, int64_t amount);
 
 enum {
     RATE_TABLE_SIZE = 4096
@@ -30,7 +30,7 @@ enum {
 typedef struct RateTable {
     struct {
         uint64_t source;
-        Rate rate;
+        RateBucket rate;
     } entries[RATE_TABLE_SIZE];
 } RateTable;
 

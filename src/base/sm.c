@@ -15,7 +15,7 @@ static const SmState *state_of(const SmTable *table, unsigned state)
 
 static void check_invariant(const Sm *sm)
 {
-    if (sm->table->holds != NULL && !sm->table->holds(sm->owner, sm->state)) {
+    if (sm->table->invariant != NULL && !sm->table->invariant(sm->owner, sm->state)) {
         BUG("%s '%s' violates the invariant of state '%s'", sm->table->name, sm->id,
             sm_state_name(sm));
     }

@@ -38,7 +38,7 @@ typedef struct SmTable {
     unsigned count;
     /* The invariant of the owner in `state`; checked at the start and after every transition, so
      * the owner must set its fields before the transition. May be NULL. */
-    bool (*holds)(const void *owner, unsigned state);
+    bool (*invariant)(const void *owner, unsigned state);
 } SmTable;
 
 typedef struct Sm {

@@ -25,18 +25,18 @@ LineColumn source_location(const Source *source, uint32_t offset)
     size_t end = character_start(text, offset);
     uint32_t line = source->first_line;
     size_t line_start = 0;
-    for (size_t at = 0; at < end;) {
-        if (end - at >= 8 && !source_may_end_line(text.data + at)) {
-            at += 8;
+    for (size_t pos = 0; pos < end;) {
+        if (end - pos >= 8 && !source_may_contain_line_end(text.data + pos)) {
+            pos += 8;
             continue;
         }
-        char c = text.data[at++];
-        if (c == '\r' && at < text.len && text.data[at] == '\n') {
+        char c = text.data[pos++];
+        if (c == '\r' && pos < text.len && text.data[pos] == '\n') {
             continue; /* the second byte of CRLF ends the line */
         }
         if (c == '\n' || c == '\r') {
             line++;
-            line_start = at;
+            line_start = pos;
         }
     }
     size_t column = utf8_count(str_slice(text, line_start, end)) + 1;
@@ -48,15 +48,15 @@ SourceLines source_lines(Arena *arena, const Source *source)
 {
     Str text = source->text;
     VEC(uint32_t) starts = { 0 };
-    for (size_t at = 0; at < text.len;) {
-        if (text.len - at >= 8 && !source_may_end_line(text.data + at)) {
-            at += 8;
+    for (size_t pos = 0; pos < text.len;) {
+        if (text.len - pos >= 8 && !source_may_contain_line_end(text.data + pos)) {
+            pos += 8;
             continue;
         }
-        char c = text.data[at++];
-        bool pair = c == '\r' && at < text.len && text.data[at] == '\n';
+        char c = text.data[pos++];
+        bool pair = c == '\r' && pos < text.len && text.data[pos] == '\n';
         if ((c == '\n' || c == '\r') && !pair) {
-            VEC_PUSH(arena, &starts, (uint32_t)at);
+            VEC_PUSH(arena, &starts, (uint32_t)pos);
         }
     }
     return (SourceLines){ starts.items, starts.len, source->first_line };
@@ -64,7 +64,7 @@ SourceLines source_lines(Arena *arena, const Source *source)
 
 uint32_t source_lines_at(const SourceLines *lines, uint32_t offset)
 {
-    return lines->first_line + SEARCH(lines->count, at, lines->starts[at] <= offset);
+    return lines->first_line + SEARCH(lines->count, pos, lines->starts[pos] <= offset);
 }
 
 Str source_line_at(const Source *source, uint32_t offset)
@@ -73,21 +73,21 @@ Str source_line_at(const Source *source, uint32_t offset)
     if (text.len == 0) {
         return STR_EMPTY;
     }
-    size_t at = character_start(text, offset);
-    Str before = str_slice(text, 0, at);
-    Str behind = str_from_offset(text, at);
+    size_t pos = character_start(text, offset);
+    Str before = str_slice(text, 0, pos);
+    Str after = str_from_offset(text, pos);
     const char line_ends[] = { '\n', '\r' };
     for (size_t i = 0; i < COUNT_OF(line_ends); i++) {
         const char *last = memrchr(before.data, line_ends[i], before.len);
         if (last != NULL) {
             before = str_from_offset(before, (size_t)(last - before.data) + 1);
         }
-        const char *first = memchr(behind.data, line_ends[i], behind.len);
+        const char *first = memchr(after.data, line_ends[i], after.len);
         if (first != NULL) {
-            behind = str_slice(behind, 0, (size_t)(first - behind.data));
+            after = str_slice(after, 0, (size_t)(first - after.data));
         }
     }
-    return str_slice(text, at - before.len, at + behind.len);
+    return str_slice(text, pos - before.len, pos + after.len);
 }
 
 void sources_init(Sources *sources, Arena *arena)

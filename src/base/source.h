@@ -29,7 +29,7 @@ Str source_line_at(const Source *source, uint32_t offset);
 
 /* False: none of these eight bytes ends a line. True: one is below 16, a line end or another
  * control character. */
-static inline bool source_may_end_line(const char *bytes)
+static inline bool source_may_contain_line_end(const char *bytes)
 {
     uint64_t word;
     memcpy(&word, bytes, sizeof word);

@@ -41,13 +41,13 @@ static size_t find_last_long(Str haystack, Str needle)
     }
     size_t found = STR_NOT_FOUND;
     size_t matched = 0;
-    for (size_t at = haystack.len; at-- > 0;) {
-        while (matched > 0 && haystack.data[at] != needle_end[-(ptrdiff_t)matched]) {
+    for (size_t pos = haystack.len; pos-- > 0;) {
+        while (matched > 0 && haystack.data[pos] != needle_end[-(ptrdiff_t)matched]) {
             matched = borders[matched];
         }
-        matched += haystack.data[at] == needle_end[-(ptrdiff_t)matched];
+        matched += haystack.data[pos] == needle_end[-(ptrdiff_t)matched];
         if (matched == needle.len) {
-            found = at;
+            found = pos;
             break;
         }
     }
@@ -69,10 +69,10 @@ size_t str_find_last(Str haystack, Str needle)
     if (needle.len >= LONG) {
         return find_last_long(haystack, needle);
     }
-    for (size_t at = haystack.len - needle.len + 1; at-- > 0;) {
-        if (haystack.data[at] == needle.data[0] &&
-            memcmp(haystack.data + at, needle.data, needle.len) == 0) {
-            return at;
+    for (size_t pos = haystack.len - needle.len + 1; pos-- > 0;) {
+        if (haystack.data[pos] == needle.data[0] &&
+            memcmp(haystack.data + pos, needle.data, needle.len) == 0) {
+            return pos;
         }
     }
     return STR_NOT_FOUND;

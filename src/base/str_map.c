@@ -116,10 +116,10 @@ bool str_map_remove(StrMap *map, Str key)
     return true;
 }
 
-StrMapEntry *str_map_next(const StrMap *map, uint32_t *at)
+StrMapEntry *str_map_next(const StrMap *map, uint32_t *pos)
 {
-    while (*at < map->used) {
-        StrMapEntry *entry = &map->entries[(*at)++];
+    while (*pos < map->used) {
+        StrMapEntry *entry = &map->entries[(*pos)++];
         if (!is_hole(entry)) {
             return entry;
         }

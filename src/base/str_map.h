@@ -37,6 +37,6 @@ void *str_map_find(const StrMap *map, Str key);
 bool str_map_has(const StrMap *map, Str key);
 bool str_map_remove(StrMap *map, Str key); /* returns whether it was in the map */
 
-/* Iterates in insertion order: start with `*at` 0; returns NULL at the end. No keys may be added
+/* Iterates in insertion order: start with `*pos` 0; returns NULL at the end. No keys may be added
  * during the iteration, but the current entry may be removed. */
-StrMapEntry *str_map_next(const StrMap *map, uint32_t *at);
+StrMapEntry *str_map_next(const StrMap *map, uint32_t *pos);

@@ -19,11 +19,11 @@ static unsigned code_points(Str text, uint32_t out[SUGGEST_LENGTH_MAX])
         return 0;
     }
     unsigned length = 0;
-    for (size_t at = 0; at < text.len;) {
+    for (size_t pos = 0; pos < text.len;) {
         if (length == SUGGEST_LENGTH_MAX) {
             return 0;
         }
-        out[length++] = utf8_next(text, &at);
+        out[length++] = utf8_next(text, &pos);
     }
     return length;
 }

@@ -195,9 +195,9 @@ static void compare(Diff *diff)
 
 /* --- Printing ------------------------------------------------------------------------------ */
 
-static void put_lines(const Lines *lines, uint32_t at, uint32_t count, char mark, Buf *out)
+static void put_lines(const Lines *lines, uint32_t pos, uint32_t count, char mark, Buf *out)
 {
-    for (uint32_t i = at; i < at + count; i++) {
+    for (uint32_t i = pos; i < pos + count; i++) {
         Str line = lines->items[i];
         buf_put_char(out, mark);
         buf_put(out, line);
@@ -208,9 +208,9 @@ static void put_lines(const Lines *lines, uint32_t at, uint32_t count, char mark
 }
 
 /* "12,3"; a single line is just "12", and an empty range is reported after the preceding line. */
-static void put_range(uint32_t at, uint32_t count, Buf *out)
+static void put_range(uint32_t pos, uint32_t count, Buf *out)
 {
-    buf_put_i64(out, count == 0 ? at : (int64_t)at + 1);
+    buf_put_i64(out, count == 0 ? pos : (int64_t)pos + 1);
     if (count != 1) {
         buf_put_char(out, ',');
         buf_put_i64(out, count);

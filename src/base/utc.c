@@ -3,10 +3,10 @@
 #include <string.h>
 #include <time.h>
 
-static void put_digits(char *at, uint32_t count, int number)
+static void put_digits(char *pos, uint32_t count, int number)
 {
     while (count > 0) {
-        at[--count] = (char)('0' + number % 10);
+        pos[--count] = (char)('0' + number % 10);
         number /= 10;
     }
 }

@@ -23,22 +23,22 @@ static size_t word_starts(uint64_t word)
 
 size_t utf8_ascii_prefix(Str s)
 {
-    size_t at = 0;
-    while (s.len - at >= 32) {
-        const char *p = s.data + at;
+    size_t pos = 0;
+    while (s.len - pos >= 32) {
+        const char *p = s.data + pos;
         uint64_t any = word_at(p) | word_at(p + 8) | word_at(p + 16) | word_at(p + 24);
         if ((any & EACH_BYTE(0x80)) != 0) {
             break;
         }
-        at += 32;
+        pos += 32;
     }
-    while (s.len - at >= 8 && (word_at(s.data + at) & EACH_BYTE(0x80)) == 0) {
-        at += 8;
+    while (s.len - pos >= 8 && (word_at(s.data + pos) & EACH_BYTE(0x80)) == 0) {
+        pos += 8;
     }
-    while (at < s.len && (unsigned char)s.data[at] < 0x80) {
-        at++;
+    while (pos < s.len && (unsigned char)s.data[pos] < 0x80) {
+        pos++;
     }
-    return at;
+    return pos;
 }
 
 /* The bounds of the second byte exclude overlong forms (after E0, F0), surrogates (after ED) and
@@ -82,19 +82,19 @@ size_t utf8_decode(const char *p, size_t len, uint32_t *code)
 
 size_t utf8_valid_prefix(Str s)
 {
-    for (size_t at = 0;;) {
-        at += utf8_ascii_prefix(str_from_offset(s, at));
+    for (size_t pos = 0;;) {
+        pos += utf8_ascii_prefix(str_from_offset(s, pos));
         /* Text in another script rarely returns to ASCII for long. */
-        while (at < s.len && (unsigned char)s.data[at] >= 0x80) {
+        while (pos < s.len && (unsigned char)s.data[pos] >= 0x80) {
             uint32_t code;
-            size_t bytes = utf8_decode(s.data + at, s.len - at, &code);
+            size_t bytes = utf8_decode(s.data + pos, s.len - pos, &code);
             if (bytes == 0) {
-                return at;
+                return pos;
             }
-            at += bytes;
+            pos += bytes;
         }
-        if (at == s.len) {
-            return at;
+        if (pos == s.len) {
+            return pos;
         }
     }
 }
@@ -109,33 +109,33 @@ bool utf8_is_plain(Str s)
     return utf8_is_valid(s);
 }
 
-uint32_t utf8_next_slow(Str s, size_t *at)
+uint32_t utf8_next_slow(Str s, size_t *pos)
 {
-    BUG_IF(*at >= s.len);
+    BUG_IF(*pos >= s.len);
     uint32_t code;
-    size_t bytes = utf8_decode(s.data + *at, s.len - *at, &code);
+    size_t bytes = utf8_decode(s.data + *pos, s.len - *pos, &code);
     if (bytes == 0) {
-        ++*at;
+        ++*pos;
         return UTF8_REPLACEMENT;
     }
-    *at += bytes;
+    *pos += bytes;
     return code;
 }
 
-uint32_t utf8_previous_slow(Str s, size_t *at)
+uint32_t utf8_previous_slow(Str s, size_t *pos)
 {
-    BUG_IF(*at == 0 || *at > s.len);
-    size_t end = *at;
+    BUG_IF(*pos == 0 || *pos > s.len);
+    size_t end = *pos;
     size_t start = end - 1;
     while (start > 0 && end - start < UTF8_BYTES_MAX && utf8_is_continuation(s.data[start])) {
         start--;
     }
     uint32_t code = UTF8_REPLACEMENT;
     if (utf8_decode(s.data + start, end - start, &code) == end - start) {
-        *at = start;
+        *pos = start;
         return code;
     }
-    *at = end - 1;
+    *pos = end - 1;
     return UTF8_REPLACEMENT;
 }
 
@@ -175,30 +175,30 @@ void utf8_put(Buf *buf, uint32_t code)
 size_t utf8_count(Str s)
 {
     size_t count = 0;
-    size_t at = 0;
-    for (; s.len - at >= 8; at += 8) {
-        count += word_starts(word_at(s.data + at));
+    size_t pos = 0;
+    for (; s.len - pos >= 8; pos += 8) {
+        count += word_starts(word_at(s.data + pos));
     }
-    for (; at < s.len; at++) {
-        count += !utf8_is_continuation(s.data[at]);
+    for (; pos < s.len; pos++) {
+        count += !utf8_is_continuation(s.data[pos]);
     }
     return count;
 }
 
 size_t utf8_index_to_offset(Str s, size_t index)
 {
-    size_t at = 0;
-    for (; s.len - at >= 8; at += 8) {
-        size_t starts = word_starts(word_at(s.data + at));
+    size_t pos = 0;
+    for (; s.len - pos >= 8; pos += 8) {
+        size_t starts = word_starts(word_at(s.data + pos));
         if (starts > index) {
             break;
         }
         index -= starts;
     }
-    for (; at < s.len; at++) {
-        if (!utf8_is_continuation(s.data[at])) {
+    for (; pos < s.len; pos++) {
+        if (!utf8_is_continuation(s.data[pos])) {
             if (index == 0) {
-                return at;
+                return pos;
             }
             index--;
         }

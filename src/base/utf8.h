@@ -44,28 +44,28 @@ static inline bool utf8_is_continuation(char c)
  * bytes do not start with a valid one. */
 size_t utf8_decode(const char *p, size_t len, uint32_t *code);
 
-/* The code point at `*at`, which must be inside the text; moves `*at` past it. */
-uint32_t utf8_next_slow(Str s, size_t *at);
-static inline uint32_t utf8_next(Str s, size_t *at)
+/* The code point at `*pos`, which must be inside the text; moves `*pos` past it. */
+uint32_t utf8_next_slow(Str s, size_t *pos);
+static inline uint32_t utf8_next(Str s, size_t *pos)
 {
-    unsigned char first = (unsigned char)s.data[*at];
+    unsigned char first = (unsigned char)s.data[*pos];
     if (LIKELY(first < 0x80)) {
-        ++*at;
+        ++*pos;
         return first;
     }
-    return utf8_next_slow(s, at);
+    return utf8_next_slow(s, pos);
 }
 
-/* The code point that ends before `*at`, which must be above 0; moves `*at` to its start. */
-uint32_t utf8_previous_slow(Str s, size_t *at);
-static inline uint32_t utf8_previous(Str s, size_t *at)
+/* The code point that ends before `*pos`, which must be above 0; moves `*pos` to its start. */
+uint32_t utf8_previous_slow(Str s, size_t *pos);
+static inline uint32_t utf8_previous(Str s, size_t *pos)
 {
-    unsigned char last = (unsigned char)s.data[*at - 1];
+    unsigned char last = (unsigned char)s.data[*pos - 1];
     if (LIKELY(last < 0x80)) {
-        --*at;
+        --*pos;
         return last;
     }
-    return utf8_previous_slow(s, at);
+    return utf8_previous_slow(s, pos);
 }
 
 /* Writes a code point to `out` and returns its length. Invalid ones become U+FFFD. */

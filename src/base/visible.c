@@ -54,17 +54,17 @@ static VisiblePiece escape(char letter, uint32_t code, unsigned digits)
     return piece;
 }
 
-VisiblePiece visible_next(Str s, size_t *at)
+VisiblePiece visible_next(Str s, size_t *pos)
 {
-    unsigned char first = (unsigned char)s.data[*at];
+    unsigned char first = (unsigned char)s.data[*pos];
     if (first >= ' ' && first < 0x7f) {
-        ++*at;
+        ++*pos;
         return (VisiblePiece){ .text = { (char)first }, .bytes = 1, .width = 1 };
     }
     uint32_t code;
-    size_t bytes = utf8_decode(s.data + *at, s.len - *at, &code);
+    size_t bytes = utf8_decode(s.data + *pos, s.len - *pos, &code);
     if (bytes <= 1) {
-        ++*at;
+        ++*pos;
         switch (first) {
         case '\n': return escape('n', 0, 0);
         case '\r': return escape('r', 0, 0);
@@ -73,8 +73,8 @@ VisiblePiece visible_next(Str s, size_t *at)
         }
     }
     VisiblePiece piece = { .bytes = (unsigned)bytes, .width = 1 };
-    memcpy(piece.text, s.data + *at, bytes);
-    *at += bytes;
+    memcpy(piece.text, s.data + *pos, bytes);
+    *pos += bytes;
     if (in_ranges(deceptive, COUNT_OF(deceptive), code)) {
         return escape('u', code, 4);
     }
@@ -88,8 +88,8 @@ VisiblePiece visible_next(Str s, size_t *at)
 
 void visible_put(Buf *out, Str s)
 {
-    for (size_t at = 0; at < s.len;) {
-        VisiblePiece piece = visible_next(s, &at);
+    for (size_t pos = 0; pos < s.len;) {
+        VisiblePiece piece = visible_next(s, &pos);
         buf_put(out, str_from(piece.text, piece.bytes));
     }
 }

@@ -12,8 +12,8 @@ typedef struct VisiblePiece {
     unsigned width; /* columns on a terminal: 0 for combining marks, 2 for wide characters */
 } VisiblePiece;
 
-/* The displayed form of the character at `*at` (inside the text); moves `*at` past it. */
-VisiblePiece visible_next(Str s, size_t *at);
+/* The displayed form of the character at `*pos` (inside the text); moves `*pos` past it. */
+VisiblePiece visible_next(Str s, size_t *pos);
 
 /* Whether it is invisible and misleads the reader. */
 bool visible_is_deceptive(uint32_t code);

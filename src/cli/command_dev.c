@@ -273,14 +273,14 @@ static bool start(DevRun *run, Error *err)
     return true;
 }
 
-static void on_node_lost(void *context, const char *node)
+static void on_node_exit(void *context, const char *node)
 {
     const DevRun *run = context;
     stream_put_format(run->invocation->err, "%s has exited; the other nodes keep running\n", node);
     (void)stream_flush(run->invocation->err);
 }
 
-static void on_command_wait(void *context, pid_t process, int64_t left_ms)
+static void on_interrupt_delay(void *context, pid_t process, int64_t left_ms)
 {
     const DevRun *run = context;
     stream_put_format(
@@ -608,8 +608,8 @@ static int dev_run(Invocation *invocation)
                            .port = (uint16_t)port,
                            .is_port_fixed = invocation_text(invocation, "port") != NULL,
                            .systemd = invocation_flag(invocation, "systemd"),
-                           .lost = on_node_lost,
-                           .waits = on_command_wait,
+                           .on_node_exit = on_node_exit,
+                           .on_interrupt_delay = on_interrupt_delay,
                            .context = &run };
     return find_site(&run, &options) ? run_cluster(&run, &options) : EXIT_USAGE;
 }

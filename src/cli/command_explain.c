@@ -36,7 +36,7 @@ static void print_names(const Invocation *invocation, const Subjects *subjects)
 /* Returns eden's equivalent of a term from another tool; empty if there is none. */
 static Str suggest_for_term(Str name)
 {
-    static const ForeignPlace places[] = { FOREIGN_TASK, FOREIGN_ACTION, FOREIGN_KEY };
+    static const ForeignKind places[] = { FOREIGN_TASK, FOREIGN_ACTION, FOREIGN_KEY };
     Str instead = STR_EMPTY;
     for (size_t i = 0; i < COUNT_OF(places) && instead.len == 0; i++) {
         instead = foreign_word(modules, places[i], STR("a step"), name);

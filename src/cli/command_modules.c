@@ -433,9 +433,9 @@ static int run_doc(Invocation *invocation)
         }
         is_found = true;
         if (extension->refused != NULL) {
-            problems_add_as(&command.inputs.problems,
-                            name.len > 0 ? SEVERITY_ERROR : SEVERITY_WARNING, "E0324", NULL, 0, 0,
-                            "module '%s' cannot be used: %s", extension->name, extension->refused);
+            problems_add_severity(
+                &command.inputs.problems, name.len > 0 ? SEVERITY_ERROR : SEVERITY_WARNING, "E0324",
+                NULL, 0, 0, "module '%s' cannot be used: %s", extension->name, extension->refused);
         }
         add_subjects(&command, extension, name, &subjects);
     }

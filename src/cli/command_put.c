@@ -36,7 +36,7 @@ static Str make_body(Arena *arena, Str value)
         map_set_str(arena, body, STR("value"), value_string(value));
     } else {
         Buf encoded = buf_make_in(arena, BUF_UNLIMITED);
-        base64_put(&encoded, value);
+        base64_encode(&encoded, value);
         map_set_str(arena, body, STR("value_base64"), value_string(buf_str(&encoded)));
     }
     return cluster_body(arena, value_map(body));

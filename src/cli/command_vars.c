@@ -160,10 +160,10 @@ static void add_other_nodes_hint(SiteView *view, Str key)
         }
         Str path = arena_format(view->invocation->arena, "variables/%" STR_FMT ".yaml",
                                 STR_ARG(entry->name));
-        const SiteReader *reader = &site_loaded_with(view->site)->reader;
+        const SiteReader *reader = &site_load_settings(view->site)->reader;
         Value document;
         if (reader->exists(reader->context, path) &&
-            site_read(view->site, path, entry->place, &document) && document.kind == VALUE_MAP &&
+            site_read(view->site, path, entry->location, &document) && document.kind == VALUE_MAP &&
             value_get(document, first_name(key)) != NULL) {
             problem->hint = arena_format(view->invocation->arena,
                                          "%" STR_FMT " defines it, for nodes with '%" STR_FMT "'",

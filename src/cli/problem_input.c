@@ -45,9 +45,9 @@ void problem_input_add(Problems *problems, Value object, const char *directory)
         Value item = items->items[i];
         Str message = value_get_text(item, "message"), file = value_get_text(item, "file");
         int64_t line = value_get_int(item, "line"), column = value_get_int(item, "column");
-        Problem *problem = problems_add_as(problems, severity_of(item),
-                                           arena_copy_c(arena, value_get_text(item, "code")), NULL,
-                                           0, 0, "%" STR_FMT, STR_ARG(message));
+        Problem *problem = problems_add_severity(problems, severity_of(item),
+                                                 arena_copy_c(arena, value_get_text(item, "code")),
+                                                 NULL, 0, 0, "%" STR_FMT, STR_ARG(message));
         problem->hint = value_get_text(item, "hint");
         if (file.len > 0) {
             problem->file = directory == NULL

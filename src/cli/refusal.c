@@ -3,7 +3,7 @@
 #include "base/utf8.h"
 #include "cli/cluster_client.h"
 #include "lang/json_pointer.h"
-#include "model/document_place.h"
+#include "model/document_location.h"
 
 static const RefusalRow refusal_rows[] = {
     { "invalid", 400, ERROR_INVALID, "E0850", "", NULL },

@@ -176,7 +176,7 @@ static void check_references(Inputs *inputs, const Steps *steps, bool all_meet)
     Problems found;
     problems_init(&found, inputs->arena);
     Graph *graph;
-    if (steps->broken) {
+    if (steps->is_invalid) {
         graph_problems(inputs->arena, steps, &inputs->sources, &found);
     } else {
         (void)!graph_build(inputs->arena, steps, &inputs->sources, &graph, &found);
@@ -231,7 +231,9 @@ static void expand(const Inputs *inputs, Site *site, bool alone, Steps *out)
 {
     TemplateSettings settings = dynamic_template_settings();
     ItemScope items = { rendered_make(&settings.limits), &inputs->sources };
-    Expansion expansion = { .evaluate_early = evaluate_item, .context = &items, .alone = alone };
+    Expansion expansion = { .evaluate_early = evaluate_item,
+                            .context = &items,
+                            .ignore_includes = alone };
     (void)!site_expand(site, &expansion, out);
     rendered_clear(&items.rendered);
 }

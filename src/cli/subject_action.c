@@ -37,7 +37,7 @@ static bool responses(const Action *action)
 }
 static bool repeats(const Action *action)
 {
-    return action->repeats;
+    return action->always_changes;
 }
 
 static const Property properties[] = {

@@ -2,7 +2,7 @@
 
 #include "cli/site_check.h"
 #include "cli/template_inputs.h"
-#include "model/document_place.h"
+#include "model/document_location.h"
 #include "model/foreign.h"
 #include "source/manifest.h"
 #include "sys/file.h"

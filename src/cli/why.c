@@ -154,7 +154,7 @@ static Value chain_value(const Explanation *explanation, uint32_t step)
         }
         list_push(explanation->arena, chain, value_map(link));
         const Decision *decision = decision_of(explanation, step);
-        edge = decision == NULL ? NULL : decision->because;
+        edge = decision == NULL ? NULL : decision->decisive_edge;
         if (edge != NULL) {
             step = edge->to == step ? edge->from : edge->to;
         }
@@ -311,8 +311,9 @@ static Value conditions_value(const Explanation *explanation, uint32_t step)
     List *list = list_new(explanation->arena, 2);
     for (uint32_t i = 0; i < turns->list.len; i++) {
         const Turn *turn = &turns->list.items[i];
-        for (uint32_t j = 0; turn->work.step == step && j < turn->asked_count; j++) {
-            const Asked *asked = &turns->asked.items[turn->first_asked + j];
+        for (uint32_t j = 0; turn->work.step == step && j < turn->evaluation_count; j++) {
+            const ConditionEvaluation *asked =
+                &turns->evaluations.items[turn->first_evaluation + j];
             Value name = value_string(str_from_c(condition_name(asked->condition)));
             Map *map = NULL;
             for (uint32_t k = 0; k < list->len && map == NULL; k++) {
@@ -352,7 +353,8 @@ static Value requisites_value(const Explanation *explanation, uint32_t step)
                  str_from_c(step_result_name(result_of(explanation, edge->to))));
         set(explanation, map, "file", value_string(step_text(explanation, step, "file")));
         copy(explanation, map, written->list->items[i], keys);
-        set(explanation, map, "decided", value_bool(decision != NULL && decision->because == edge));
+        set(explanation, map, "decided",
+            value_bool(decision != NULL && decision->decisive_edge == edge));
         list_push(explanation->arena, list, value_map(map));
     }
     return value_list(list);

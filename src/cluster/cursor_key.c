@@ -34,7 +34,7 @@ typedef struct KeyRecord {
 
 static bool check_secret(Str digits, Error *err)
 {
-    return (digits.len == 2 * (size_t)SEAL_KEY && hex_is(digits)) ||
+    return (digits.len == 2 * (size_t)SEAL_KEY && hex_is_valid(digits)) ||
            error_set(err, ERROR_INVALID, "must be a key of hexadecimal digits");
 }
 
@@ -61,7 +61,7 @@ static bool take_record(CursorKey *key, Arena *arena, Str text)
     if (!record_read(&key_format, arena, text, RECORD_STORED, &record, &damaged)) {
         return false;
     }
-    hex_get(record.secret.data, SEAL_KEY, key->key.bytes);
+    hex_decode(record.secret.data, SEAL_KEY, key->key.bytes);
     return true;
 }
 
@@ -80,7 +80,7 @@ static bool decide(void *context, Change *change, Error *err)
     key->is_own = true;
     char digits[2 * SEAL_KEY + 1];
     Buf text = buf_make_in(arena, RECORD_MAX);
-    hex_put(key->key.bytes, SEAL_KEY, digits);
+    hex_encode(key->key.bytes, SEAL_KEY, digits);
     record.secret = str_from_c(digits);
     record_print(&key_format, &record, &text);
     change_put(change, change_key(change, 0), buf_str(&text), 0);

@@ -101,7 +101,7 @@ static void body_encode(const void *member, Buf *out)
 {
     const StoredBody *body = member;
     buf_put_char(out, '"');
-    base64_put(out, body->bytes);
+    base64_encode(out, body->bytes);
     buf_put_char(out, '"');
 }
 

@@ -8,7 +8,7 @@
 
 typedef struct RefusalLog {
     RateTable sources;
-    Rate all;
+    RateBucket all;
     int64_t left_out;
 } RefusalLog;
 

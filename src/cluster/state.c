@@ -52,7 +52,7 @@ struct State {
     StateEvents events;
     Arena arena;     /* memory of keys */
     VEC(Str) ranges; /* prefixes of all keys in the copy */
-    Ordered entries;
+    OrderedSet entries;
     int64_t revision;
     StateView *views;
     /* next view to notify; a variable, because callbacks may detach other views */
@@ -60,7 +60,7 @@ struct State {
     Waiter *waiters;
 
     bool is_reading; /* a full list is being read, page by page */
-    Ordered next;    /* entries read so far */
+    OrderedSet next; /* entries read so far */
     uint32_t next_range;
     int64_t next_revision; /* 0: before the first page */
     StoreWatch *watch;
@@ -135,7 +135,7 @@ static StateEntry *entry_of(const State *state, const StoreKv *kv)
     return is_kept ? entry_new(&state->events, kv, kind, parts) : NULL;
 }
 
-static void entries_clear(Ordered *entries)
+static void entries_clear(OrderedSet *entries)
 {
     StateEntry *entry;
     for (OrderedCursor at = { 0 }; (entry = ordered_next(entries, &at)) != NULL;) {
@@ -717,7 +717,7 @@ int64_t state_record(const State *state, Str key, const RecordFormat *format, Ar
 StateRange state_range(const State *state, Str prefix, Str after)
 {
     StateRange range = { .state = state, .prefix = prefix };
-    range.place = ordered_from(&state->entries, after.len == 0 ? prefix : after);
+    range.place = ordered_lower_bound(&state->entries, after.len == 0 ? prefix : after);
     OrderedCursor next = range.place;
     const StateEntry *first = ordered_next(&state->entries, &next);
     if (after.len > 0 && first != NULL && str_eq(first->key, after)) {

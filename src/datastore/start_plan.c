@@ -15,7 +15,7 @@ DEFINE_ENUM_NAMES(MarkerState,
 
 static bool check_id(Str id, Error *err)
 {
-    return (id.len == ETCD_ID_TEXT && hex_is(id)) ||
+    return (id.len == ETCD_ID_TEXT && hex_is_valid(id)) ||
            error_set(err, ERROR_INVALID, "must have %d digits (0-9, a-f)", ETCD_ID_TEXT);
 }
 

@@ -16,52 +16,52 @@ struct DevChannel {
     DevChannelOptions options;
     Connection *connection; /* NULL once the peer has closed */
     Buf unsent;             /* lines to send once the connection is established */
-    Buf unread;
+    Buf partial_line;
 };
 
-static void ready(void *context)
+static void on_ready(void *context)
 {
     DevChannel *channel = context;
     connection_write(channel->connection, buf_str(&channel->unsent));
     buf_clear(&channel->unsent);
 }
 
-static void received(void *context, Str bytes)
+static void on_received(void *context, Str bytes)
 {
     DevChannel *channel = context;
-    buf_put(&channel->unread, bytes);
-    Str rest = buf_str(&channel->unread);
+    buf_put(&channel->partial_line, bytes);
+    Str rest = buf_str(&channel->partial_line);
     for (size_t end; (end = str_find(rest, STR("\n"), 0)) != STR_NOT_FOUND;) {
-        channel->options.line(channel->options.context, str_slice(rest, 0, end));
+        channel->options.on_line(channel->options.context, str_slice(rest, 0, end));
         rest = str_from_offset(rest, end + 1);
     }
     Buf left = buf_make(BUF_UNLIMITED);
     buf_put(&left, rest.len > LINE_MAX_BYTES ? STR_EMPTY : rest);
-    buf_clear(&channel->unread);
-    channel->unread = left;
+    buf_clear(&channel->partial_line);
+    channel->partial_line = left;
 }
 
-static void drained(void *context)
+static void on_drained(void *context)
 {
 }
 
-static void closed(void *context, const Error *why)
+static void on_closed(void *context, const Error *why)
 {
     DevChannel *channel = context;
     connection_free(channel->connection);
     channel->connection = NULL;
-    channel->options.ended(channel->options.context);
+    channel->options.on_closed(channel->options.context);
 }
 
 DevChannel *dev_channel_open(const DevChannelOptions *options, int descriptor)
 {
     static const ConnectionEvents events = {
-        .ready = ready, .received = received, .drained = drained, .closed = closed
+        .ready = on_ready, .received = on_received, .drained = on_drained, .closed = on_closed
     };
     DevChannel *channel = memory_new(sizeof *channel);
     channel->options = *options;
     channel->unsent = buf_make(BUF_UNLIMITED);
-    channel->unread = buf_make(BUF_UNLIMITED);
+    channel->partial_line = buf_make(BUF_UNLIMITED);
     ConnectionOptions connection = {
         .loop = options->loop, .open_timeout_ms = OPEN_MS, .events = &events, .context = channel
     };
@@ -74,7 +74,7 @@ void dev_channel_close(DevChannel *channel)
     if (channel != NULL) {
         connection_free(channel->connection);
         buf_clear(&channel->unsent);
-        buf_clear(&channel->unread);
+        buf_clear(&channel->partial_line);
         free(channel);
     }
 }

@@ -10,9 +10,9 @@ typedef struct DevChannel DevChannel;
 
 typedef struct DevChannelOptions {
     Loop *loop;
-    void (*line)(void *context, Str line); /* without the newline; must not close the channel */
+    void (*on_line)(void *context, Str line); /* without the newline; must not close the channel */
     /* called once, when the peer has closed the connection */
-    void (*ended)(void *context);
+    void (*on_closed)(void *context);
     void *context;
 } DevChannelOptions;
 

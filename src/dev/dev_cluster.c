@@ -40,13 +40,13 @@ struct DevCluster {
     LoopTimer limit;
     uint16_t port; /* 0: not known yet */
     int64_t processes[DEV_NODES_MAX];
-    bool live[DEV_NODES_MAX]; /* nodes that have had a session */
-    bool is_ready;            /* nodes may exit from now on */
+    bool has_session[DEV_NODES_MAX]; /* nodes that have had a session */
+    bool is_ready;                   /* nodes may exit from now on */
     bool stop_requested;
     bool has_failed;
     Error failure;
     Child *child;
-    bool has_adopted; /* this process is the subreaper of the child's orphans */
+    bool is_subreaper; /* this process is the subreaper of the child's orphans */
     LoopTimer stop_timer;
     /* the command was interrupted, and the delay was reported */
     bool child_is_interrupted, delay_is_reported;
@@ -80,23 +80,23 @@ static Str log_tail(const DevCluster *cluster, uint32_t node)
                            text.len > LOG_TAIL ? str_from_offset(text, text.len - LOG_TAIL) : text);
 }
 
-static void node_ended(DevCluster *cluster, uint32_t number)
+static void on_node_exit(DevCluster *cluster, uint32_t index)
 {
-    const char *name = dev_node_name(cluster->arena, number);
-    if (!cluster->is_ready || number == 0) {
+    const char *name = dev_node_name(cluster->arena, index);
+    if (!cluster->is_ready || index == 0) {
         fail(cluster, ERROR_UNAVAILABLE,
              arena_format(cluster->arena, "%s has exited: %" STR_FMT, name,
-                          STR_ARG(log_tail(cluster, number))));
-    } else if (cluster->options.lost != NULL) {
-        cluster->options.lost(cluster->options.context, name);
+                          STR_ARG(log_tail(cluster, index))));
+    } else if (cluster->options.on_node_exit != NULL) {
+        cluster->options.on_node_exit(cluster->options.context, name);
     }
 }
 
 /* "STATUS=node 'node1' of 'dev': session with node1 (...)". */
-static void on_node_note(DevCluster *cluster, uint32_t number, Str note)
+static void on_node_note(DevCluster *cluster, uint32_t index, Str note)
 {
     if (str_find(note, STR("session with "), 0) != STR_NOT_FOUND) {
-        cluster->live[number] = true;
+        cluster->has_session[index] = true;
         loop_stop(cluster->loop);
     }
 }
@@ -111,7 +111,7 @@ static void on_hub_line(void *context, Str line)
 {
     DevCluster *cluster = context;
     Str rest = line, verb;
-    uint64_t number, value;
+    uint64_t index, value;
     if (!str_split_next(&rest, ' ', &verb)) {
         return;
     }
@@ -119,18 +119,18 @@ static void on_hub_line(void *context, Str line)
         fail(cluster, (ErrorKind)value, rest);
     } else if (str_eq_c(verb, "port") && read_number(&rest, UINT16_MAX + 1ULL, &value)) {
         cluster->port = (uint16_t)value;
-    } else if (!read_number(&rest, cluster->options.nodes, &number)) {
+    } else if (!read_number(&rest, cluster->options.nodes, &index)) {
         return;
     } else if (str_eq_c(verb, "node") && read_number(&rest, INT32_MAX, &value)) {
-        cluster->processes[number] = (int64_t)value;
+        cluster->processes[index] = (int64_t)value;
     } else if (str_eq_c(verb, "note")) {
-        on_node_note(cluster, (uint32_t)number, rest);
+        on_node_note(cluster, (uint32_t)index, rest);
     } else if (str_eq_c(verb, "ended")) {
-        node_ended(cluster, (uint32_t)number);
+        on_node_exit(cluster, (uint32_t)index);
     }
 }
 
-static void hub_ended(void *context)
+static void on_hub_exit(void *context)
 {
     fail(context, ERROR_UNAVAILABLE, STR("the process that runs the nodes has exited"));
 }
@@ -153,9 +153,9 @@ static void kill_after_grace(void *context)
     }
     cluster->delay_is_reported = true;
     loop_timer_start(&cluster->stop_timer, STOP_TIMEOUT_MS - NOTICE_MS);
-    if (cluster->options.waits != NULL) {
-        cluster->options.waits(cluster->options.context, child_pid(cluster->child),
-                               STOP_TIMEOUT_MS - NOTICE_MS);
+    if (cluster->options.on_interrupt_delay != NULL) {
+        cluster->options.on_interrupt_delay(cluster->options.context, child_pid(cluster->child),
+                                            STOP_TIMEOUT_MS - NOTICE_MS);
     }
 }
 
@@ -202,7 +202,7 @@ static void start_timed_out(void *context)
 {
     DevCluster *cluster = context;
     for (uint32_t i = 0; i < cluster->options.nodes; i++) {
-        if (!cluster->live[i]) {
+        if (!cluster->has_session[i]) {
             fail(cluster, ERROR_TIMEOUT,
                  arena_format(cluster->arena, "%s did not start within %d s: %" STR_FMT,
                               dev_node_name(cluster->arena, i), start_ms(cluster) / 1000,
@@ -256,7 +256,7 @@ bool dev_cluster_open(Arena *arena, const DevOptions *options, DevCluster **out,
                                                                   .reload = on_terminate,
                                                                   .context = cluster });
     DevChannelOptions channel_options = {
-        .loop = cluster->loop, .line = on_hub_line, .ended = hub_ended, .context = cluster
+        .loop = cluster->loop, .on_line = on_hub_line, .on_closed = on_hub_exit, .context = cluster
     };
     cluster->channel = dev_channel_open(&channel_options, channel);
     loop_timer_init(&cluster->limit, cluster->loop, start_timed_out, cluster);
@@ -279,7 +279,7 @@ void dev_cluster_close(DevCluster *cluster)
     daemon_free(cluster->signals);
     loop_free(cluster->loop);
     fork_child_wait(cluster->hub_process);
-    if (cluster->has_adopted) {
+    if (cluster->is_subreaper) {
         (void)descendants_end();
     }
     dev_directory_remove(&cluster->location);
@@ -290,7 +290,7 @@ void dev_cluster_close(DevCluster *cluster)
 static bool is_live(const DevCluster *cluster, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        if (!cluster->live[i]) {
+        if (!cluster->has_session[i]) {
             return false;
         }
     }
@@ -362,7 +362,7 @@ bool dev_cluster_wait(DevCluster *cluster, Error *err)
     return !cluster->has_failed || end_error(cluster, err);
 }
 
-static void child_ended(void *context, ChildExit end)
+static void on_child_exit(void *context, ChildExit end)
 {
     DevCluster *cluster = context;
     cluster->child_has_ended = true;
@@ -379,10 +379,10 @@ bool dev_cluster_run(DevCluster *cluster, const char *const *argv, const char *c
                              .argv = argv,
                              .is_foreground = true,
                              .env = process_environment(cluster->arena, variables),
-                             .ended = child_ended,
+                             .ended = on_child_exit,
                              .context = cluster };
     descendants_adopt();
-    cluster->has_adopted = true;
+    cluster->is_subreaper = true;
     if (!child_start(&options, &cluster->child, err)) {
         return false;
     }

@@ -28,10 +28,10 @@ typedef struct DevOptions {
      * changes with a short delay. NULL: none. */
     const char *shared;
     /* A node has exited on its own while the cluster was running; may be NULL. */
-    void (*lost)(void *context, const char *node);
+    void (*on_node_exit)(void *context, const char *node);
     /* The command of dev_cluster_run was interrupted and is still running; it is killed after
      * `left_ms`, or by the next interrupt. May be NULL. */
-    void (*waits)(void *context, pid_t process, int64_t left_ms);
+    void (*on_interrupt_delay)(void *context, pid_t process, int64_t left_ms);
     void *context;
 } DevOptions;
 

@@ -18,7 +18,7 @@ enum {
     DIRECTORIES_MAX = 256,
     DESCRIPTION_MAX = 256 * 1024, /* maximum size in bytes */
     GROUP_MAX = 4096,             /* maximum size in bytes */
-    TRIES = 8
+    ATTEMPTS_MAX = 8
 };
 
 static const char *name_of(const char *directory_path)
@@ -66,7 +66,7 @@ static void remove_all_unused(Arena *arena)
 /* Another process may have considered it unused, between its creation and locking. */
 static bool try_create(Arena *arena, DevDirectory *out, Error *err)
 {
-    for (uint32_t i = 0; i < TRIES; i++) {
+    for (uint32_t i = 0; i < ATTEMPTS_MAX; i++) {
         AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
         Str found, holder = arena_format(arena, "%lld\n", (long long)process_own_pid());
         if (!temporary_make(arena, PREFIX, &out->path, err)) {

@@ -26,7 +26,7 @@
  * namespaces. */
 typedef struct DevNode {
     const char *path; /* directory of the cluster */
-    uint32_t number, count;
+    uint32_t index, count;
     uint16_t port;
     const char *group;  /* cgroup in which systemd boots; NULL: no systemd */
     const char *shared; /* see DevOptions */
@@ -57,18 +57,18 @@ static bool start_agent(NodeProcess *process, Error *err)
 {
     const DevNode *node = process->node;
     Arena *arena = process->arena;
-    const char *own = dev_node_directory(arena, node->path, node->number);
+    const char *own = dev_node_directory(arena, node->path, node->index);
     const OverlayBind binds[] = {
         { .path = "/var/lib/eden" },
         { .path = "/etc/eden" },
-        { .path = "/run/eden", .outside = dev_run_dir(arena, node->path, node->number) },
+        { .path = "/run/eden", .outside = dev_run_dir(arena, node->path, node->index) },
         { .path = node->shared, .outside = node->shared, .is_read_only = true },
     };
     ContainerSettings settings = {
         .directory = arena_format(arena, "%s/space", own).data,
-        .name = dev_node_name(arena, node->number),
+        .name = dev_node_name(arena, node->index),
         .link = DEV_LINK,
-        .address = dev_node_address(arena, node->number),
+        .address = dev_node_address(arena, node->index),
         .prefix = DEV_PREFIX,
         .hosts = dev_hosts(arena, node->count),
         .machine_id = arena_format(arena, "%016llx%016llx", (unsigned long long)random_seed(),
@@ -127,14 +127,14 @@ static bool join(NodeProcess *process, Error *err)
     token = arena_copy(arena, token);
     return run_once(
         process,
-        dev_join_argv(arena, process->node->port, process->node->number, arena_copy_c(arena, pin)),
+        dev_join_argv(arena, process->node->port, process->node->index, arena_copy_c(arena, pin)),
         token, err);
 }
 
 static void report_failure(const NodeProcess *process, int channel, Error *err)
 {
     Error lost;
-    error_wrap(err, "%s", dev_node_name(process->arena, process->node->number));
+    error_wrap(err, "%s", dev_node_name(process->arena, process->node->index));
     Str line = arena_format(process->arena, DEV_FAILED " %d %s\n", (int)err->kind, err->text);
     (void)!file_write_all(channel, line, &lost);
 }
@@ -153,8 +153,8 @@ static int dev_node_run(void *context, int channel)
         return 1;
     }
     if (!start_agent(&process, &err) ||
-        !(node->number == 0 ? run_once(&process, dev_init_argv(&arena, node->port), STR_EMPTY, &err)
-                            : join(&process, &err)) ||
+        !(node->index == 0 ? run_once(&process, dev_init_argv(&arena, node->port), STR_EMPTY, &err)
+                           : join(&process, &err)) ||
         !boot(&process, &err)) {
         report_failure(&process, channel, &err);
         return 1;
@@ -195,14 +195,14 @@ static void on_node_line(void *context, Str line)
     if (str_starts(line, STR(DEV_FAILED " "))) {
         dev_channel_send(owner, "%" STR_FMT, STR_ARG(line));
     } else {
-        dev_channel_send(owner, "note %u %" STR_FMT, node->settings.number, STR_ARG(line));
+        dev_channel_send(owner, "note %u %" STR_FMT, node->settings.index, STR_ARG(line));
     }
 }
 
-static void node_ended(void *context)
+static void on_node_exit(void *context)
 {
     const Node *node = context;
-    dev_channel_send(node->hub->owner, "ended %u", node->settings.number);
+    dev_channel_send(node->hub->owner, "ended %u", node->settings.index);
 }
 
 /* "join TOKEN PIN", for all nodes but the server. */
@@ -214,7 +214,7 @@ static void on_owner_line(void *context, Str line)
     }
 }
 
-static void owner_ended(void *context)
+static void on_owner_exit(void *context)
 {
     const Hub *hub = context;
     loop_stop(hub->loop);
@@ -251,35 +251,35 @@ static bool make_network(Hub *hub, Error *err)
                            "bridge and veth");
 }
 
-static bool start_node(Hub *hub, uint32_t number, Error *err)
+static bool start_node(Hub *hub, uint32_t index, Error *err)
 {
-    Node *node = &hub->nodes[number];
+    Node *node = &hub->nodes[index];
     int channel;
     node->hub = hub;
     node->settings =
         (DevNode){ .path = hub->settings->path,
-                   .number = number,
+                   .index = index,
                    .count = hub->settings->count,
                    .port = relay_port(hub->relay),
                    .group = hub->settings->group == NULL
                                 ? NULL
-                                : dev_node_directory(&hub->arena, hub->settings->group, number),
+                                : dev_node_directory(&hub->arena, hub->settings->group, index),
                    .shared = hub->settings->shared };
     ForkChildOptions options = { .new_namespaces = true,
                                  .run = dev_node_run,
                                  .context = &node->settings };
     DevChannelOptions channel_options = {
-        .loop = hub->loop, .line = on_node_line, .ended = node_ended, .context = node
+        .loop = hub->loop, .on_line = on_node_line, .on_closed = on_node_exit, .context = node
     };
     if (!fork_child_start(&options, &node->process, &channel, err)) {
         return false;
     }
     node->channel = dev_channel_open(&channel_options, channel);
-    const char *cable = arena_format(&hub->arena, "eden%u", number + 1).data;
+    const char *cable = arena_format(&hub->arena, "eden%u", index + 1).data;
     if (!link_create_veth(cable, BRIDGE, DEV_LINK, node->process, err)) {
         return false;
     }
-    dev_channel_send(hub->owner, "node %u %ld", number, (long)node->process);
+    dev_channel_send(hub->owner, "node %u %ld", index, (long)node->process);
     dev_channel_send(node->channel, "go");
     return true;
 }
@@ -327,7 +327,7 @@ int dev_hub_run(void *context, int channel)
     hub.loop = loop_new();
     hub.nodes = ARENA_ARRAY(&hub.arena, Node, hub.settings->count);
     DevChannelOptions channel_options = {
-        .loop = hub.loop, .line = on_owner_line, .ended = owner_ended, .context = &hub
+        .loop = hub.loop, .on_line = on_owner_line, .on_closed = on_owner_exit, .context = &hub
     };
     hub.owner = dev_channel_open(&channel_options, channel);
     bool ok = start(&hub, &err);

@@ -121,21 +121,21 @@ Value dev_describe(Arena *arena, const DevDescription *description)
 
 /* Also printed by 'eden dev -o json', so it stays a value; the table validates the fields that are
  * read. */
-typedef struct DescribedNode {
+typedef struct NodeDescription {
     Str name;
     int64_t process;
-} DescribedNode;
+} NodeDescription;
 
 typedef struct DescriptionRecord {
     Str directory, api;
-    DescribedNode *nodes;
+    NodeDescription *nodes;
     uint32_t node_count;
 } DescriptionRecord;
 
 static const RecordField node_fields[] = {
-    { "name", RECORD_TEXT, RECORD_STR_AT(DescribedNode, name), .is_required = true, .min = 1,
+    { "name", RECORD_TEXT, RECORD_STR_AT(NodeDescription, name), .is_required = true, .min = 1,
       .help = "name of the node" },
-    { "process", RECORD_INT, RECORD_INT_AT(DescribedNode, process), .is_required = true, .min = 1,
+    { "process", RECORD_INT, RECORD_INT_AT(NodeDescription, process), .is_required = true, .min = 1,
       .max = INT32_MAX, .help = "its first process" },
     { 0 },
 };
@@ -146,7 +146,7 @@ static const RecordField description_fields[] = {
     { "api", RECORD_TEXT, RECORD_STR_AT(DescriptionRecord, api), .is_required = true, .min = 1,
       .help = "address of its API" },
     { "nodes", RECORD_OBJECT,
-      RECORD_POINTER_AT(DescriptionRecord, nodes, node_count, DEV_NODES_MAX, DescribedNode,
+      RECORD_POINTER_AT(DescriptionRecord, nodes, node_count, DEV_NODES_MAX, NodeDescription,
                         node_fields),
       .is_required = true, .help = "its nodes" },
     { 0 },

@@ -83,7 +83,7 @@ static void recent_drop_first(Recent *recent)
     Piece *piece = recent_at(recent, 0);
     recent->first = (recent->first + 1) & (recent->cap - 1);
     recent->count--;
-    recent->bytes -= piece->arena.held;
+    recent->bytes -= piece->arena.chunk_bytes;
     recent->from = id_revision(last_id(piece)) + 1;
     piece_free(piece);
 }
@@ -102,7 +102,7 @@ static void recent_add(Recent *recent, Piece *piece)
         recent->cap = cap;
     }
     recent->pieces[(recent->first + recent->count++) & (recent->cap - 1)] = piece;
-    recent->bytes += piece->arena.held;
+    recent->bytes += piece->arena.chunk_bytes;
     recent->unreported_id = recent->unreported++ == 0 ? piece->ids[0] : recent->unreported_id;
     while (recent->bytes > RECENT_BYTES || recent->count > RECENT_PIECES) {
         recent_drop_first(recent);

@@ -70,8 +70,8 @@ Value fact_collect(const Fact *fact, const FactSources *sources, Arena *arena, P
     Value value = value_null();
     Error err;
     if (!fact->read(sources, arena, &value, &err)) {
-        problems_add_as(problems, SEVERITY_WARNING, "E0580", NULL, 0, 0, "fact '%s': %s",
-                        fact->name, err.text);
+        problems_add_severity(problems, SEVERITY_WARNING, "E0580", NULL, 0, 0, "fact '%s': %s",
+                              fact->name, err.text);
         return value_null();
     }
     return value;

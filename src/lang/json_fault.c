@@ -8,7 +8,7 @@
 
 #include "base/utf8.h"
 
-const char *json_fault(const JsonFaults *faults, const char *code, const char *at, size_t length,
+const char *json_fault(const JsonFaults *faults, const char *code, const char *pos, size_t length,
                        const char *hint, const char *format, ...)
 {
     char message[400];
@@ -16,7 +16,7 @@ const char *json_fault(const JsonFaults *faults, const char *code, const char *a
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    size_t offset = faults->source->text.len == 0 ? 0 : (size_t)(at - faults->source->text.data);
+    size_t offset = faults->source->text.len == 0 ? 0 : (size_t)(pos - faults->source->text.data);
     Problem *problem = problems_add(faults->problems, code, faults->source, (uint32_t)offset,
                                     (uint32_t)length, "%s", message);
     problem->hint = arena_copy(faults->problems->arena, str_from_c(hint));
@@ -29,10 +29,10 @@ Str json_fault_brief(Str s)
     return str_slice(brief, 0, utf8_valid_prefix(brief));
 }
 
-static Str rest_of(const JsonFaults *faults, const char *at)
+static Str rest_of(const JsonFaults *faults, const char *pos)
 {
     Str text = faults->source->text;
-    return text.len == 0 ? STR_EMPTY : str_from(at, (size_t)(text.data + text.len - at));
+    return text.len == 0 ? STR_EMPTY : str_from(pos, (size_t)(text.data + text.len - pos));
 }
 
 /* The identifier or number at the start, at least one valid character. */
@@ -110,16 +110,16 @@ static bool is_space(char c)
     return c == ' ' || c == '\n' || c == '\t' || c == '\r';
 }
 
-/* The comma before `at` with only whitespace in between. */
-static const char *comma_before(const JsonFaults *faults, const char *at)
+/* The comma before `pos` with only whitespace in between. */
+static const char *comma_before(const JsonFaults *faults, const char *pos)
 {
-    while (at > faults->source->text.data && is_space(at[-1])) {
-        at--;
+    while (pos > faults->source->text.data && is_space(pos[-1])) {
+        pos--;
     }
-    return at - 1;
+    return pos - 1;
 }
 
-static const char *fault_at_end(const JsonFaults *faults, JsonExpected expected, const char *at,
+static const char *fault_at_end(const JsonFaults *faults, JsonExpected expected, const char *pos,
                                 const char *open)
 {
     if (open != NULL) {
@@ -127,7 +127,7 @@ static const char *fault_at_end(const JsonFaults *faults, JsonExpected expected,
                           "unclosed '%c': unexpected end of input, expected %s", *open,
                           expected_token(expected));
     }
-    return json_fault(faults, "E0151", at, 1, "", "unexpected end of input, expected %s",
+    return json_fault(faults, "E0151", pos, 1, "", "unexpected end of input, expected %s",
                       expected_token(expected));
 }
 
@@ -184,13 +184,13 @@ static void describe_byte(char c, char out[16])
 }
 
 /* Letters or digits directly after a number or word: reports both as one. */
-static bool fault_at_adjacent_word(const JsonFaults *faults, const char *at, Str rest)
+static bool fault_at_adjacent_word(const JsonFaults *faults, const char *pos, Str rest)
 {
-    const char *start = at;
+    const char *start = pos;
     while (start > faults->source->text.data && ascii_is_name(start[-1])) {
         start--;
     }
-    if (start == at || !ascii_is_name(rest.data[0])) {
+    if (start == pos || !ascii_is_name(rest.data[0])) {
         return false;
     }
     Str word = word_at(rest_of(faults, start));
@@ -217,17 +217,17 @@ static const char *fault_at_text(const JsonFaults *faults, JsonExpected expected
                       "expected %s, found %s", expected_token(expected), found);
 }
 
-const char *json_fault_unexpected(const JsonFaults *faults, JsonExpected expected, const char *at,
+const char *json_fault_unexpected(const JsonFaults *faults, JsonExpected expected, const char *pos,
                                   const char *open)
 {
-    Str rest = rest_of(faults, at);
+    Str rest = rest_of(faults, pos);
     if (rest.len == 0) {
-        return fault_at_end(faults, expected, at, open);
+        return fault_at_end(faults, expected, pos, open);
     }
     char found = rest.data[0];
     bool next = expected == JSON_NEXT_VALUE || expected == JSON_NEXT_KEY;
     if (next && (found == ']' || found == '}')) {
-        return json_fault(faults, "E0150", comma_before(faults, at), 1, "remove this comma",
+        return json_fault(faults, "E0150", comma_before(faults, pos), 1, "remove this comma",
                           "trailing comma before '%c'", found);
     }
     bool value = expected == JSON_VALUE || expected == JSON_NEXT_VALUE;
@@ -237,35 +237,35 @@ const char *json_fault_unexpected(const JsonFaults *faults, JsonExpected expecte
         mistake = find_mistake(value_mistakes, COUNT_OF(value_mistakes), rest);
     }
     if (mistake != NULL && (item || found == '#' || found == '/')) {
-        return json_fault(faults, "E0150", at, word_at(rest).len, mistake->hint, "%s",
+        return json_fault(faults, "E0150", pos, word_at(rest).len, mistake->hint, "%s",
                           mistake->message);
     }
-    if (item ? fault_at_word(faults, expected, rest) : fault_at_adjacent_word(faults, at, rest)) {
+    if (item ? fault_at_word(faults, expected, rest) : fault_at_adjacent_word(faults, pos, rest)) {
         return NULL;
     }
     return fault_at_text(faults, expected, rest);
 }
 
-const char *json_fault_in_string(const JsonFaults *faults, const char *start, const char *at)
+const char *json_fault_in_string(const JsonFaults *faults, const char *start, const char *pos)
 {
-    Str rest = rest_of(faults, at);
+    Str rest = rest_of(faults, pos);
     if (rest.len == 0) {
         return json_fault(faults, "E0151", start, 1, "", "unclosed string");
     }
     if (rest.data[0] == '\n' || rest.data[0] == '\r') {
-        return json_fault(faults, "E0152", start, (size_t)(at - start),
+        return json_fault(faults, "E0152", start, (size_t)(pos - start),
                           "write \\n, or close the string", "line break in a string");
     }
-    return json_fault(faults, "E0152", at, 1, rest.data[0] == '\t' ? "write \\t" : "",
+    return json_fault(faults, "E0152", pos, 1, rest.data[0] == '\t' ? "write \\t" : "",
                       "control character 0x%02x in a string", (unsigned char)rest.data[0]);
 }
 
-const char *json_fault_in_number(const JsonFaults *faults, const char *start, const char *at)
+const char *json_fault_in_number(const JsonFaults *faults, const char *start, const char *pos)
 {
     Str number = word_at(rest_of(faults, start));
-    Str rest = rest_of(faults, at);
+    Str rest = rest_of(faults, pos);
     char first = rest.len > 0 ? rest.data[0] : '\0';
-    if (first == '0' && at <= start + 1) {
+    if (first == '0' && pos <= start + 1) {
         return json_fault(faults, "E0153", start, number.len, "quote it to keep the zero",
                           "a number cannot have leading zeros");
     }

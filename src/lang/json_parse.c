@@ -69,9 +69,9 @@ static const char *open_bracket(const JsonReader *reader)
     return reader->depth == 0 ? NULL : reader->text + reader->frame->start;
 }
 
-static const char *unexpected(const JsonReader *reader, JsonExpected expected, const char *at)
+static const char *unexpected(const JsonReader *reader, JsonExpected expected, const char *pos)
 {
-    return json_fault_unexpected(&reader->faults, expected, at, open_bracket(reader));
+    return json_fault_unexpected(&reader->faults, expected, pos, open_bracket(reader));
 }
 
 /* Allocates a closed container and its items; returns NULL if that exceeds the budget. */
@@ -367,14 +367,14 @@ static bool parse_at(Arena *arena, const Source *source, uint16_t id, size_t *of
 static bool parse_document(Arena *arena, const Source *source, uint16_t id,
                            const JsonOptions *options, Value *out, Problems *problems)
 {
-    size_t at = str_starts(source->text, STR("\xef\xbb\xbf")) ? 3 : 0;
-    if (!parse_at(arena, source, id, &at, options, out, problems)) {
+    size_t pos = str_starts(source->text, STR("\xef\xbb\xbf")) ? 3 : 0;
+    if (!parse_at(arena, source, id, &pos, options, out, problems)) {
         return false;
     }
-    at = json_skip_space(source->text, at);
-    if (at < source->text.len) {
+    pos = json_skip_space(source->text, pos);
+    if (pos < source->text.len) {
         JsonFaults faults = { source, problems };
-        json_fault_unexpected(&faults, JSON_END, source->text.data + at, NULL);
+        json_fault_unexpected(&faults, JSON_END, source->text.data + pos, NULL);
         *out = value_null();
         return false;
     }

@@ -34,29 +34,29 @@ static bool needs_escape(unsigned char c, const JsonStyle *style)
 }
 
 /* Length of the prefix that needs no escapes. */
-static size_t plain_prefix(Str s, size_t at, const JsonStyle *style)
+static size_t plain_prefix(Str s, size_t pos, const JsonStyle *style)
 {
-    size_t start = at;
+    size_t start = pos;
 #ifdef __SSE2__
     /* Bytes above 127 are negative here, so they are detected along with control characters. */
     const __m128i space = _mm_set1_epi8(' '), quote = _mm_set1_epi8('"');
     const __m128i backslash = _mm_set1_epi8('\\');
     const __m128i delete = style->ascii ? _mm_set1_epi8(0x7f) : quote;
-    for (; !style->html_safe && s.len - at >= 16; at += 16) {
-        __m128i block = _mm_loadu_si128((const __m128i *)(const void *)(s.data + at));
+    for (; !style->html_safe && s.len - pos >= 16; pos += 16) {
+        __m128i block = _mm_loadu_si128((const __m128i *)(const void *)(s.data + pos));
         __m128i stop = _mm_or_si128(
             _mm_or_si128(_mm_cmpeq_epi8(block, quote), _mm_cmpeq_epi8(block, backslash)),
             _mm_or_si128(_mm_cmplt_epi8(block, space), _mm_cmpeq_epi8(block, delete)));
         int stops = _mm_movemask_epi8(stop);
         if (stops != 0) {
-            return at + (size_t)__builtin_ctz((unsigned)stops) - start;
+            return pos + (size_t)__builtin_ctz((unsigned)stops) - start;
         }
     }
 #endif
-    while (at < s.len && !needs_escape((unsigned char)s.data[at], style)) {
-        at++;
+    while (pos < s.len && !needs_escape((unsigned char)s.data[pos], style)) {
+        pos++;
     }
-    return at - start;
+    return pos - start;
 }
 
 static void put_code_escape(Buf *out, uint32_t unit)
@@ -101,17 +101,17 @@ void json_print_string(Buf *out, Str s, const JsonStyle *style)
         style = &compact_style;
     }
     buf_put_char(out, '"');
-    for (size_t at = 0; at < s.len;) {
-        size_t plain = plain_prefix(s, at, style);
-        buf_put(out, str_from(s.data + at, plain));
-        at += plain;
-        if (at == s.len) {
+    for (size_t pos = 0; pos < s.len;) {
+        size_t plain = plain_prefix(s, pos, style);
+        buf_put(out, str_from(s.data + pos, plain));
+        pos += plain;
+        if (pos == s.len) {
             break;
         }
-        if ((unsigned char)s.data[at] < 0x80) {
-            put_ascii_special(out, s.data[at++]);
+        if ((unsigned char)s.data[pos] < 0x80) {
+            put_ascii_special(out, s.data[pos++]);
         } else {
-            put_wide(out, utf8_next(s, &at), style);
+            put_wide(out, utf8_next(s, &pos), style);
         }
     }
     buf_put_char(out, '"');

@@ -47,9 +47,9 @@ enum {
     JSON_FAILURES_MAX = 20
 };
 
-static inline uint32_t json_reader_offset(const JsonReader *reader, const char *at)
+static inline uint32_t json_reader_offset(const JsonReader *reader, const char *pos)
 {
-    return (uint32_t)(at - reader->text);
+    return (uint32_t)(pos - reader->text);
 }
 
 /* Parses the string whose opening quote is at `start`. */
@@ -64,18 +64,18 @@ const char *json_read_scalar(JsonReader *reader, const char *start, JsonExpected
 /* Reports a problem: its code (E0150 to E0158), the invalid bytes, a message and a hint ("" if
  * none). */
 PRINTF_LIKE(6, 7)
-const char *json_fault(const JsonFaults *faults, const char *code, const char *at, size_t length,
+const char *json_fault(const JsonFaults *faults, const char *code, const char *pos, size_t length,
                        const char *hint, const char *format, ...);
 
 /* The string, shortened for a message. */
 Str json_fault_brief(Str s);
 
-/* Reports that the text at `at` is not what was expected. `open` is the bracket of the innermost
+/* Reports that the text at `pos` is not what was expected. `open` is the bracket of the innermost
  * container, or NULL at the top. */
-const char *json_fault_unexpected(const JsonFaults *faults, JsonExpected expected, const char *at,
+const char *json_fault_unexpected(const JsonFaults *faults, JsonExpected expected, const char *pos,
                                   const char *open);
-/* Reports that the string starting at `start` cannot continue at `at`: a control character, or the
+/* Reports that the string starting at `start` cannot continue at `pos`: a control character, or the
  * end of input. */
-const char *json_fault_in_string(const JsonFaults *faults, const char *start, const char *at);
-/* Reports that the number starting at `start` cannot continue at `at`. */
-const char *json_fault_in_number(const JsonFaults *faults, const char *start, const char *at);
+const char *json_fault_in_string(const JsonFaults *faults, const char *start, const char *pos);
+/* Reports that the number starting at `start` cannot continue at `pos`. */
+const char *json_fault_in_number(const JsonFaults *faults, const char *start, const char *pos);

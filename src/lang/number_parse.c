@@ -261,8 +261,8 @@ static Str to_ascii(Str s, Buf *plain)
     if (utf8_is_ascii(s)) {
         return s;
     }
-    for (size_t at = 0; at < s.len;) {
-        uint32_t code = utf8_next(s, &at);
+    for (size_t pos = 0; pos < s.len;) {
+        uint32_t code = utf8_next(s, &pos);
         unsigned flags = code < 0x80 ? 0 : unicode_flags(code);
         char c = code < 0x80                      ? (char)code
                  : (flags & UNICODE_DECIMAL) != 0 ? (char)('0' + unicode_decimal_value(code))

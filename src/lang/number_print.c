@@ -72,7 +72,7 @@ static char *put_decimal(char *out, Decimal decimal)
 {
     char buffer[24];
     char *end = buffer + sizeof buffer;
-    char *digits = decimal_before(end, decimal.digits);
+    char *digits = decimal_write_before(end, decimal.digits);
     int exponent = decimal.exponent;
     while (end[-1] == '0') {
         end--;
@@ -132,7 +132,7 @@ static char *put_short_decimal(char *out, double magnitude)
     }
     char buffer[24];
     char *end = buffer + sizeof buffer;
-    char *start = decimal_before(end, thousandths / 1000);
+    char *start = decimal_write_before(end, thousandths / 1000);
     memcpy(out, start, (size_t)(end - start));
     out += end - start;
     uint32_t places = (uint32_t)(thousandths % 1000);
@@ -152,29 +152,29 @@ size_t number_format_repr(double x, char out[NUMBER_TEXT_MAX])
     uint64_t fraction = bits & (((uint64_t)1 << 52) - 1);
     int biased = (int)(bits >> 52) & 0x7ff;
 
-    char *at = out;
+    char *pos = out;
     if (bits >> 63 != 0 && !isnan(x)) {
-        *at++ = '-';
+        *pos++ = '-';
     }
     if (biased == 0x7ff) {
-        memcpy(at, fraction == 0 ? "inf" : "nan", 3);
-        at += 3;
+        memcpy(pos, fraction == 0 ? "inf" : "nan", 3);
+        pos += 3;
     } else if (biased == 0 && fraction == 0) {
-        memcpy(at, "0.0", 3);
-        at += 3;
+        memcpy(pos, "0.0", 3);
+        pos += 3;
     } else {
-        char *end = put_short_decimal(at, fabs(x));
-        at = end != NULL ? end : put_decimal(at, shortest_decimal(fraction, biased));
+        char *end = put_short_decimal(pos, fabs(x));
+        pos = end != NULL ? end : put_decimal(pos, shortest_decimal(fraction, biased));
     }
-    *at = '\0';
-    return (size_t)(at - out);
+    *pos = '\0';
+    return (size_t)(pos - out);
 }
 
 size_t number_format_int(int64_t value, char out[NUMBER_TEXT_MAX])
 {
     char buffer[24];
     char *end = buffer + sizeof buffer;
-    char *start = decimal_before(end, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+    char *start = decimal_write_before(end, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
     if (value < 0) {
         *--start = '-';
     }

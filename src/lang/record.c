@@ -41,7 +41,7 @@ static bool copy_chars(Str text, char *out, size_t size, Error *err)
     return true;
 }
 
-static bool read_int(const RecordField *field, int64_t number, char *at, Error *err)
+static bool read_int(const RecordField *field, int64_t number, char *member, Error *err)
 {
     bool is_signed = field->storage == RECORD_AS_INT;
     int64_t min = !is_signed ? 0 : field->size == sizeof(int) ? INT_MIN : INT64_MIN;
@@ -54,35 +54,35 @@ static bool read_int(const RecordField *field, int64_t number, char *at, Error *
                          (long long)max);
     }
     switch (field->size) {
-    case sizeof(uint16_t): *(uint16_t *)at = (uint16_t)number; break;
-    case sizeof(uint32_t): *(uint32_t *)at = (uint32_t)number; break;
-    default: *(int64_t *)at = number; break;
+    case sizeof(uint16_t): *(uint16_t *)member = (uint16_t)number; break;
+    case sizeof(uint32_t): *(uint32_t *)member = (uint32_t)number; break;
+    default: *(int64_t *)member = number; break;
     }
     return true;
 }
 
-/* `at` is the address of the member. The type of the value was already checked. */
-static bool read_one(Arena *arena, const RecordField *field, Value value, char *at, Error *err)
+/* `member` is the address of the member. The type of the value was already checked. */
+static bool read_one(Arena *arena, const RecordField *field, Value value, char *member, Error *err)
 {
     size_t number = 0;
     switch (field->storage) {
-    case RECORD_AS_CHARS: return copy_chars(value_str(value), at, field->size, err);
-    case RECORD_AS_STR: *(Str *)at = value_str(value); return true;
+    case RECORD_AS_CHARS: return copy_chars(value_str(value), member, field->size, err);
+    case RECORD_AS_STR: *(Str *)member = value_str(value); return true;
     case RECORD_AS_INT:
-    case RECORD_AS_UINT: return read_int(field, value.integer, at, err);
-    case RECORD_AS_BOOL: *(bool *)at = value.boolean; return true;
+    case RECORD_AS_UINT: return read_int(field, value.integer, member, err);
+    case RECORD_AS_BOOL: *(bool *)member = value.boolean; return true;
     case RECORD_AS_ENUM:
         enum_names_find(field->names, field->name_count, value_str(value), &number);
-        *(unsigned *)at = (unsigned)number;
+        *(unsigned *)member = (unsigned)number;
         return true;
-    case RECORD_AS_CODED: return field->codec->read(arena, value, at, err);
+    case RECORD_AS_CODED: return field->codec->read(arena, value, member, err);
     case RECORD_AS_POINTER:
         if (field->fields == NULL) {
-            *(Str *)at = value_str(value);
+            *(Str *)member = value_str(value);
             return true;
         }
-        return read_fields(arena, field->fields, value, at, err);
-    case RECORD_AS_STRUCT: return read_fields(arena, field->fields, value, at, err);
+        return read_fields(arena, field->fields, value, member, err);
+    case RECORD_AS_STRUCT: return read_fields(arena, field->fields, value, member, err);
     default: BUG("field without storage");
     }
 }
@@ -262,40 +262,41 @@ static void print_value(Buf *out, const RecordField *field, Value value)
     BUG_IF(!printed); /* parsed from JSON, or created for printing */
 }
 
-static int64_t int_at(const RecordField *field, const char *at)
+static int64_t int_at(const RecordField *field, const char *member)
 {
     switch (field->size) {
-    case sizeof(uint16_t): return *(const uint16_t *)at;
+    case sizeof(uint16_t): return *(const uint16_t *)member;
     case sizeof(uint32_t):
-        return field->storage == RECORD_AS_INT ? *(const int *)at
-                                               : (int64_t) * (const uint32_t *)at;
-    default: return *(const int64_t *)at;
+        return field->storage == RECORD_AS_INT ? *(const int *)member
+                                               : (int64_t) * (const uint32_t *)member;
+    default: return *(const int64_t *)member;
     }
 }
 
-static void print_one(const RecordField *field, const char *at, Buf *out)
+static void print_one(const RecordField *field, const char *member, Buf *out)
 {
     const char *name;
     switch (field->storage) {
-    case RECORD_AS_CHARS: json_text_put(out, str_from_c(at)); break;
-    case RECORD_AS_STR: json_text_put(out, *(const Str *)at); break;
+    case RECORD_AS_CHARS: json_text_put(out, str_from_c(member)); break;
+    case RECORD_AS_STR: json_text_put(out, *(const Str *)member); break;
     case RECORD_AS_INT:
-    case RECORD_AS_UINT: buf_put_i64(out, int_at(field, at)); break;
-    case RECORD_AS_BOOL: buf_put_c(out, *(const bool *)at ? "true" : "false"); break;
-    case RECORD_AS_VALUE: print_value(out, field, *(const Value *)at); break;
+    case RECORD_AS_UINT: buf_put_i64(out, int_at(field, member)); break;
+    case RECORD_AS_BOOL: buf_put_c(out, *(const bool *)member ? "true" : "false"); break;
+    case RECORD_AS_VALUE: print_value(out, field, *(const Value *)member); break;
     case RECORD_AS_ENUM:
-        name = enum_names_get(field->names, field->name_count, *(const unsigned *)at, field->name);
+        name =
+            enum_names_get(field->names, field->name_count, *(const unsigned *)member, field->name);
         json_text_put(out, str_from_c(name));
         break;
-    case RECORD_AS_CODED: field->codec->print(at, out); break;
+    case RECORD_AS_CODED: field->codec->print(member, out); break;
     case RECORD_AS_STRUCT:
     case RECORD_AS_POINTER:
         if (field->fields == NULL) {
-            json_text_put(out, *(const Str *)at);
+            json_text_put(out, *(const Str *)member);
             break;
         }
         buf_put_char(out, '{');
-        print_fields(field->fields, at, out);
+        print_fields(field->fields, member, out);
         buf_put_char(out, '}');
         break;
     default: BUG("field without storage");
@@ -315,24 +316,24 @@ static bool is_empty_value(Value value)
 /* A struct is empty if all its fields are. */
 static bool is_empty(const RecordField *field, const char *base)
 {
-    const char *at = base + field->offset;
+    const char *member = base + field->offset;
     bool empty = true;
     if (is_array(field)) {
         return *(const uint32_t *)(base + field->count_offset) == 0;
     }
     switch (field->storage) {
-    case RECORD_AS_CHARS: return at[0] == '\0';
-    case RECORD_AS_STR: return ((const Str *)at)->len == 0;
+    case RECORD_AS_CHARS: return member[0] == '\0';
+    case RECORD_AS_STR: return ((const Str *)member)->len == 0;
     case RECORD_AS_INT:
-    case RECORD_AS_UINT: return int_at(field, at) == 0;
-    case RECORD_AS_BOOL: return !*(const bool *)at;
-    case RECORD_AS_ENUM: return *(const unsigned *)at == 0;
-    case RECORD_AS_VALUE: return is_empty_value(*(const Value *)at);
-    case RECORD_AS_CODED: return field->codec->is_empty != NULL && field->codec->is_empty(at);
-    case RECORD_AS_UNKNOWN: return is_empty_value(*(const Value *)at);
+    case RECORD_AS_UINT: return int_at(field, member) == 0;
+    case RECORD_AS_BOOL: return !*(const bool *)member;
+    case RECORD_AS_ENUM: return *(const unsigned *)member == 0;
+    case RECORD_AS_VALUE: return is_empty_value(*(const Value *)member);
+    case RECORD_AS_CODED: return field->codec->is_empty != NULL && field->codec->is_empty(member);
+    case RECORD_AS_UNKNOWN: return is_empty_value(*(const Value *)member);
     case RECORD_AS_STRUCT:
         for (const RecordField *one = field->fields; empty && one->name != NULL; one++) {
-            empty = is_empty(one, at);
+            empty = is_empty(one, member);
         }
         return empty;
     default: return false;

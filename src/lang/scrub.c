@@ -30,8 +30,8 @@ static Str to_case(Arena *arena, Str text, CaseMapping mapping)
 {
     Buf out = buf_make_in(arena, BUF_UNLIMITED);
     bool in_word = false;
-    for (size_t at = 0; at < text.len;) {
-        uint32_t code = utf8_next(text, &at), mapped[UNICODE_MAPPED_MAX];
+    for (size_t pos = 0; pos < text.len;) {
+        uint32_t code = utf8_next(text, &pos), mapped[UNICODE_MAPPED_MAX];
         unsigned count =
             unicode_map(code, mapping == CASE_TITLE && in_word ? CASE_LOWER : mapping, mapped);
         for (unsigned i = 0; i < count; i++) {
@@ -71,7 +71,7 @@ static Matcher *loose_matcher(Arena *arena, const Texts *texts, Loose loose)
 {
     Texts needles = { 0 };
     for (uint32_t i = 0; i < texts->len; i++) {
-        Str needle = scrub_loosened(arena, texts->items[i], loose);
+        Str needle = scrub_strip_text(arena, texts->items[i], loose);
         if (needle.len >= SCRUB_SHORTEST && needle.len <= LOOSE_LONGEST) {
             VEC_PUSH(arena, &needles, needle);
         }
@@ -104,7 +104,7 @@ static void update_properties(Scrubber *scrubber, Str secret)
         scrubber->has_doubled |= memchr(doubled, secret.data[i], sizeof doubled - 1) != NULL;
     }
     scrubber->has_wide |= !utf8_is_ascii(secret);
-    if (visible < SCRUB_SURE && gaps > scrubber->short_gaps_max) {
+    if (visible < SCRUB_CERTAIN_MIN && gaps > scrubber->short_gaps_max) {
         scrubber->short_gaps_max = gaps;
     }
 }
@@ -119,8 +119,8 @@ bool scrubber_new(const SecretSet *set, Scrubber **out, Error *err)
     AUTO_CLEAR(Arena) scratch;
     arena_init(&scratch, ARENA_UNLIMITED);
     Texts texts = { 0 };
-    uint32_t at = 0;
-    for (const StrMapEntry *entry; (entry = str_map_next(&set->texts, &at)) != NULL;) {
+    uint32_t pos = 0;
+    for (const StrMapEntry *entry; (entry = str_map_next(&set->texts, &pos)) != NULL;) {
         push_cases(&scratch, entry->key, &texts);
         update_properties(scrubber, entry->key);
     }
@@ -184,9 +184,9 @@ void decoded_stream_end(Search *search, const DecodedStream *stream)
 }
 
 /* Whether a line ends here, or is visibly truncated here. */
-static bool is_line_cut(Str text, size_t at)
+static bool is_line_cut(Str text, size_t pos)
 {
-    Str rest = str_from_offset(text, at);
+    Str rest = str_from_offset(text, pos);
     char c = rest.len > 0 ? rest.data[0] : '\n';
     rest = str_from_offset(rest, c == ' ');
     return c == '\n' || c == '\r' || str_starts(rest, STR("...")) || str_starts(rest, STR("…"));
@@ -194,13 +194,13 @@ static bool is_line_cut(Str text, size_t at)
 
 /* Programs truncate lines to the width of the terminal. Adds a secret of which at least half
  * precedes the end of a line; returns the length of that part. */
-static size_t add_cut_line(Search *search, uint32_t state, size_t at)
+static size_t add_cut_line(Search *search, uint32_t state, size_t pos)
 {
     size_t partial = matcher_partial(search->matcher, state);
-    if (partial < SCRUB_SURE || !is_line_cut(search->text, at)) {
+    if (partial < SCRUB_CERTAIN_MIN || !is_line_cut(search->text, pos)) {
         return 0;
     }
-    search_add(search, at - partial, at);
+    search_add(search, pos - partial, pos);
     return partial;
 }
 
@@ -209,17 +209,17 @@ static void search_raw(Search *search)
     const unsigned char *fold = search->scrubber->fold;
     uint32_t state = MATCHER_START;
     size_t cut = 0;
-    for (size_t at = 0; at < search->text.len; at++) {
-        unsigned char byte = fold[(unsigned char)search->text.data[at]];
+    for (size_t pos = 0; pos < search->text.len; pos++) {
+        unsigned char byte = fold[(unsigned char)search->text.data[pos]];
         if (state == MATCHER_START && search->first[byte] == MATCHER_START) {
             continue;
         }
         state = matcher_step(search->matcher, state, byte);
         size_t len = matcher_match(search->matcher, state);
         if (len > 0) {
-            search_found(search, len, at + 1 - len, at + 1);
+            search_found(search, len, pos + 1 - len, pos + 1);
         }
-        len = add_cut_line(search, state, at + 1);
+        len = add_cut_line(search, state, pos + 1);
         cut = len > cut ? len : cut;
     }
     size_t depth = matcher_depth(search->matcher, state);
@@ -292,7 +292,7 @@ static Search search_all(const Scrubber *scrubber, Str text, bool cut, bool nest
 bool search_is_verbatim(const Search *search, Range range)
 {
     const Range *found = search->found.items;
-    uint32_t first = SEARCH(search->raw_count, at, found[at].end < range.end);
+    uint32_t first = SEARCH(search->raw_count, pos, found[pos].end < range.end);
     return first < search->raw_count && found[first].start <= range.start;
 }
 

@@ -13,8 +13,8 @@ enum {
     PHASES_MAX = 8,
 };
 
-/* The value of the character at `*at`, which is moved past it. */
-typedef int NextCode(Str text, size_t *at);
+/* The value of the character at `*pos`, which is moved past it. */
+typedef int NextCode(Str text, size_t *pos);
 
 static bool is_blank(char c)
 {
@@ -44,42 +44,42 @@ static int base64_value(char c)
 }
 
 /* Both alphabets, and characters that had to be escaped in a URL or in JSON. */
-static inline int next_base64(Str text, size_t *at)
+static inline int next_base64(Str text, size_t *pos)
 {
-    char c = text.data[(*at)++];
-    char next = *at < text.len ? text.data[*at] : '\0';
+    char c = text.data[(*pos)++];
+    char next = *pos < text.len ? text.data[*pos] : '\0';
     uint32_t byte;
-    if (c == '%' && scrub_read_hex(text, *at, 2, &byte)) {
-        *at += 2;
+    if (c == '%' && scrub_read_hex(text, *pos, 2, &byte)) {
+        *pos += 2;
         return base64_value((char)byte);
     }
     if (c == '\\' && (next == '/' || next == 'n' || next == 'r')) {
-        ++*at;
+        ++*pos;
         return next == '/' ? 63 : CODE_SKIP;
     }
-    if ((c == '+' || c == '-') && (*at == text.len || is_blank(next)) &&
-        (*at == 1 || is_blank(text.data[*at - 2]))) {
+    if ((c == '+' || c == '-') && (*pos == text.len || is_blank(next)) &&
+        (*pos == 1 || is_blank(text.data[*pos - 2]))) {
         return CODE_SKIP; /* a single '+' or '-' joins pieces or starts a line of a diff */
     }
     return base64_value(c);
 }
 
 /* The same with a '+' or '-' before each line, as in diffs. */
-static inline int next_base64_marked(Str text, size_t *at)
+static inline int next_base64_marked(Str text, size_t *pos)
 {
-    char c = text.data[*at];
-    char next = *at + 1 < text.len ? text.data[*at + 1] : '\0';
+    char c = text.data[*pos];
+    char next = *pos + 1 < text.len ? text.data[*pos + 1] : '\0';
     if (c == '\n' && (next == '+' || next == '-')) {
-        *at += 2;
+        *pos += 2;
         return CODE_SKIP;
     }
-    return next_base64(text, at);
+    return next_base64(text, pos);
 }
 
 /* In uppercase or lowercase. */
-static inline int next_base32(Str text, size_t *at)
+static inline int next_base32(Str text, size_t *pos)
 {
-    char c = text.data[(*at)++];
+    char c = text.data[(*pos)++];
     if (ascii_is_alpha(c)) {
         return ascii_lower(c) - 'a';
     }
@@ -87,20 +87,20 @@ static inline int next_base32(Str text, size_t *at)
         return c - '2' + 26;
     }
     if (c == '\n' || c == '\r') {
-        while (*at < text.len && is_blank(text.data[*at])) {
-            ++*at;
+        while (*pos < text.len && is_blank(text.data[*pos])) {
+            ++*pos;
         }
         return CODE_SKIP;
     }
     return CODE_END;
 }
 
-static inline int next_hex(Str text, size_t *at)
+static inline int next_hex(Str text, size_t *pos)
 {
-    char c = text.data[(*at)++];
+    char c = text.data[(*pos)++];
     int digit = ascii_hex_value(c);
-    if (c == '0' && *at < text.len && ascii_lower(text.data[*at]) == 'x') {
-        ++*at;
+    if (c == '0' && *pos < text.len && ascii_lower(text.data[*pos]) == 'x') {
+        ++*pos;
         return CODE_SKIP;
     }
     return digit >= 0 ? digit : is_blank(c) || is_separator(c) ? CODE_SKIP : CODE_END;
@@ -181,9 +181,9 @@ static ALWAYS_INLINE void decode_bits(Search *search, size_t bits, size_t step, 
     size_t count = 0;         /* characters since the last one that was not part of the encoding */
     size_t starts[4] = { 0 }; /* of the latest characters */
     search_begin(search);
-    for (size_t at = 0; at <= search->text.len;) {
-        size_t start = at;
-        int value = at < search->text.len ? next(search->text, &at) : CODE_END;
+    for (size_t pos = 0; pos <= search->text.len;) {
+        size_t start = pos;
+        int value = pos < search->text.len ? next(search->text, &pos) : CODE_END;
         if (value == CODE_SKIP) {
             continue;
         }
@@ -196,7 +196,7 @@ static ALWAYS_INLINE void decode_bits(Search *search, size_t bits, size_t step, 
                 decoded_text_end(search, &nested_texts[i]);
             }
             count = 0;
-            at += start == search->text.len;
+            pos += start == search->text.len;
             continue;
         }
         starts[count & 3] = start;
@@ -212,10 +212,10 @@ static ALWAYS_INLINE void decode_bits(Search *search, size_t bits, size_t step, 
             size_t len = decoded_stream_feed(search, &streams[i], byte, first);
             if (len > 0) {
                 search_found(search, len, decoded_stream_start(&streams[i], len),
-                             skip_padding(search->text, at));
+                             skip_padding(search->text, pos));
             }
             if (!search->nested) {
-                decoded_text_put(search, &nested_texts[i], byte, first, at);
+                decoded_text_put(search, &nested_texts[i], byte, first, pos);
             }
         }
     }

@@ -2,14 +2,14 @@
  * pass, because an escape of one language is plain text in another. */
 #include "lang/scrub_search.h"
 
-bool scrub_read_hex(Str text, size_t at, unsigned digits, uint32_t *out)
+bool scrub_read_hex(Str text, size_t pos, unsigned digits, uint32_t *out)
 {
-    if (text.len < digits || at > text.len - digits) {
+    if (text.len < digits || pos > text.len - digits) {
         return false;
     }
     uint32_t value = 0;
     for (unsigned i = 0; i < digits; i++) {
-        int digit = ascii_hex_value(text.data[at + i]);
+        int digit = ascii_hex_value(text.data[pos + i]);
         if (digit < 0) {
             return false;
         }
@@ -19,22 +19,22 @@ bool scrub_read_hex(Str text, size_t at, unsigned digits, uint32_t *out)
     return true;
 }
 
-static unsigned put_literal(Str text, size_t *at, char out[UTF8_BYTES_MAX])
+static unsigned put_literal(Str text, size_t *pos, char out[UTF8_BYTES_MAX])
 {
-    out[0] = text.data[(*at)++];
+    out[0] = text.data[(*pos)++];
     return 1;
 }
 
-static char char_at(Str text, size_t at)
+static char char_at(Str text, size_t pos)
 {
-    return at < text.len ? text.data[at] : '\0';
+    return pos < text.len ? text.data[pos] : '\0';
 }
 
-/* Parses hexadecimal or decimal digits at `*at` followed by the character `end`; `*at` is moved
+/* Parses hexadecimal or decimal digits at `*pos` followed by the character `end`; `*pos` is moved
  * past it. */
-static bool parse_code(Str text, size_t *at, bool hex, char end, uint32_t *code)
+static bool parse_code(Str text, size_t *pos, bool hex, char end, uint32_t *code)
 {
-    size_t start = *at, i = start;
+    size_t start = *pos, i = start;
     *code = 0;
     for (; i < text.len && i - start < 7; i++) {
         int digit = ascii_hex_value(text.data[i]);
@@ -46,24 +46,24 @@ static bool parse_code(Str text, size_t *at, bool hex, char end, uint32_t *code)
     if (i == start || char_at(text, i) != end || *code > 0x10ffff) {
         return false;
     }
-    *at = i + 1;
+    *pos = i + 1;
     return true;
 }
 
 /* --- Backslashes ----------------------------------------------------------------------------- */
 
-/* A `\u` with four hexadecimal digits at `at`, or two of them that form a surrogate pair. */
-static unsigned unescape_unicode(Str text, size_t *at, char out[UTF8_BYTES_MAX])
+/* A `\u` with four hexadecimal digits at `pos`, or two of them that form a surrogate pair. */
+static unsigned unescape_unicode(Str text, size_t *pos, char out[UTF8_BYTES_MAX])
 {
     uint32_t code;
-    if (!scrub_read_hex(text, *at + 2, 4, &code)) {
-        return put_literal(text, at, out);
+    if (!scrub_read_hex(text, *pos + 2, 4, &code)) {
+        return put_literal(text, pos, out);
     }
-    *at += 6;
+    *pos += 6;
     uint32_t low;
-    if (code >= 0xd800 && code <= 0xdbff && str_starts(str_from_offset(text, *at), STR("\\u")) &&
-        scrub_read_hex(text, *at + 2, 4, &low) && low >= 0xdc00 && low <= 0xdfff) {
-        *at += 6;
+    if (code >= 0xd800 && code <= 0xdbff && str_starts(str_from_offset(text, *pos), STR("\\u")) &&
+        scrub_read_hex(text, *pos + 2, 4, &low) && low >= 0xdc00 && low <= 0xdfff) {
+        *pos += 6;
         code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
     }
     return (unsigned)utf8_encode(code, out);
@@ -86,10 +86,10 @@ static char escaped_letter(char letter)
     }
 }
 
-static bool parse_octal(Str text, size_t at, char *out)
+static bool parse_octal(Str text, size_t pos, char *out)
 {
     unsigned value = 0;
-    for (size_t i = at; i < at + 3; i++) {
+    for (size_t i = pos; i < pos + 3; i++) {
         if (i >= text.len || text.data[i] < '0' || text.data[i] > '7') {
             return false;
         }
@@ -101,141 +101,141 @@ static bool parse_octal(Str text, size_t at, char *out)
 
 /* Escapes of JSON, of Python's repr, of C, and of the shell, where every character can be
  * escaped. */
-static unsigned unescape_backslash(Str text, size_t *at, char out[UTF8_BYTES_MAX])
+static unsigned unescape_backslash(Str text, size_t *pos, char out[UTF8_BYTES_MAX])
 {
-    if (text.data[*at] != '\\' || *at + 1 >= text.len) {
-        return put_literal(text, at, out);
+    if (text.data[*pos] != '\\' || *pos + 1 >= text.len) {
+        return put_literal(text, pos, out);
     }
-    char letter = text.data[*at + 1];
+    char letter = text.data[*pos + 1];
     uint32_t code;
-    size_t digits = *at + 3;
-    if ((letter == 'u' || letter == 'x') && char_at(text, *at + 2) == '{' &&
+    size_t digits = *pos + 3;
+    if ((letter == 'u' || letter == 'x') && char_at(text, *pos + 2) == '{' &&
         parse_code(text, &digits, true, '}', &code)) {
-        *at = digits;
+        *pos = digits;
         return (unsigned)utf8_encode(code, out);
     }
     if (letter == 'u') {
-        return unescape_unicode(text, at, out);
+        return unescape_unicode(text, pos, out);
     }
-    if (letter == 'x' && scrub_read_hex(text, *at + 2, 2, &code)) {
+    if (letter == 'x' && scrub_read_hex(text, *pos + 2, 2, &code)) {
         out[0] = (char)code;
-        *at += 4;
+        *pos += 4;
         return 1;
     }
-    if (parse_octal(text, *at + 1, &out[0])) {
-        *at += 4;
+    if (parse_octal(text, *pos + 1, &out[0])) {
+        *pos += 4;
         return 1;
     }
     char decoded = escaped_letter(letter);
     if (decoded == '\n' && letter == '\n') { /* line continuation */
-        *at += 2;
+        *pos += 2;
         return 0;
     }
     out[0] = decoded != '\0' ? decoded : '\\';
-    *at += decoded != '\0' ? 2 : 1;
+    *pos += decoded != '\0' ? 2 : 1;
     return 1;
 }
 
 /* The same with escapes of characters rather than bytes, as written by Python's ascii(): \xe9,
  * \U0001f600. */
-static unsigned unescape_character(Str text, size_t *at, char out[UTF8_BYTES_MAX])
+static unsigned unescape_character(Str text, size_t *pos, char out[UTF8_BYTES_MAX])
 {
     uint32_t code;
-    char letter = text.data[*at] == '\\' ? char_at(text, *at + 1) : '\0';
+    char letter = text.data[*pos] == '\\' ? char_at(text, *pos + 1) : '\0';
     unsigned digits = letter == 'x' ? 2 : letter == 'U' ? 8 : 0;
-    if (digits == 0 || !scrub_read_hex(text, *at + 2, digits, &code) || code > 0x10ffff) {
-        return unescape_backslash(text, at, out);
+    if (digits == 0 || !scrub_read_hex(text, *pos + 2, digits, &code) || code > 0x10ffff) {
+        return unescape_backslash(text, pos, out);
     }
-    *at += 2 + digits;
+    *pos += 2 + digits;
     return (unsigned)utf8_encode(code, out);
 }
 
 /* M-C and ^C of cat -v, and M-^C. */
-static unsigned unescape_meta(Str text, size_t *at, char out[UTF8_BYTES_MAX])
+static unsigned unescape_meta(Str text, size_t *pos, char out[UTF8_BYTES_MAX])
 {
-    bool meta = str_starts(str_from_offset(text, *at), STR("M-")) && *at + 2 < text.len;
-    size_t base = *at + (meta ? 2 : 0);
+    bool meta = str_starts(str_from_offset(text, *pos), STR("M-")) && *pos + 2 < text.len;
+    size_t base = *pos + (meta ? 2 : 0);
     bool control = text.data[base] == '^' && base + 1 < text.len;
     char c = text.data[base + control];
     out[0] = (char)((control ? c ^ 0x40 : c) | (meta ? 0x80 : 0));
-    *at = base + control + 1;
+    *pos = base + control + 1;
     return 1;
 }
 
 /* --- A mark and two digits ------------------------------------------------------------------- */
 
-static unsigned unescape_marked(Str text, size_t *at, char mark, char out[UTF8_BYTES_MAX])
+static unsigned unescape_marked(Str text, size_t *pos, char mark, char out[UTF8_BYTES_MAX])
 {
     uint32_t byte;
-    if (text.data[*at] != mark || !scrub_read_hex(text, *at + 1, 2, &byte)) {
-        return put_literal(text, at, out);
+    if (text.data[*pos] != mark || !scrub_read_hex(text, *pos + 1, 2, &byte)) {
+        return put_literal(text, pos, out);
     }
     out[0] = (char)byte;
-    *at += 3;
+    *pos += 3;
     return 1;
 }
 
 /* %41 of URLs, %u0041 of JavaScript's escape(). */
-static unsigned unescape_percent(Str text, size_t *at, char out[UTF8_BYTES_MAX])
+static unsigned unescape_percent(Str text, size_t *pos, char out[UTF8_BYTES_MAX])
 {
     uint32_t code;
-    if (text.data[*at] == '%' && char_at(text, *at + 1) == 'u' &&
-        scrub_read_hex(text, *at + 2, 4, &code)) {
-        *at += 6;
+    if (text.data[*pos] == '%' && char_at(text, *pos + 1) == 'u' &&
+        scrub_read_hex(text, *pos + 2, 4, &code)) {
+        *pos += 6;
         return (unsigned)utf8_encode(code, out);
     }
-    return unescape_marked(text, at, '%', out);
+    return unescape_marked(text, pos, '%', out);
 }
 
-static unsigned unescape_form(Str text, size_t *at, char out[UTF8_BYTES_MAX])
+static unsigned unescape_form(Str text, size_t *pos, char out[UTF8_BYTES_MAX])
 {
-    if (text.data[*at] == '+') {
+    if (text.data[*pos] == '+') {
         out[0] = ' ';
-        ++*at;
+        ++*pos;
         return 1;
     }
-    return unescape_percent(text, at, out);
+    return unescape_percent(text, pos, out);
 }
 
 /* =41 of mail, where a `=` at the end continues the line. */
-static unsigned unescape_mail(Str text, size_t *at, char out[UTF8_BYTES_MAX])
+static unsigned unescape_quoted_printable(Str text, size_t *pos, char out[UTF8_BYTES_MAX])
 {
-    Str rest = str_from_offset(text, *at);
+    Str rest = str_from_offset(text, *pos);
     if (str_starts(rest, STR("=\n")) || str_starts(rest, STR("=\r\n"))) {
-        *at += rest.data[1] == '\n' ? 2 : 3;
+        *pos += rest.data[1] == '\n' ? 2 : 3;
         return 0;
     }
-    return unescape_marked(text, at, '=', out);
+    return unescape_marked(text, pos, '=', out);
 }
 
 /* \41 of LDAP, \000041 of style sheets. */
-static unsigned unescape_digits(Str text, size_t *at, char out[UTF8_BYTES_MAX])
+static unsigned unescape_digits(Str text, size_t *pos, char out[UTF8_BYTES_MAX])
 {
     uint32_t code;
-    if (text.data[*at] == '\\' && scrub_read_hex(text, *at + 1, 6, &code) && code <= 0x10ffff) {
-        *at += 7;
+    if (text.data[*pos] == '\\' && scrub_read_hex(text, *pos + 1, 6, &code) && code <= 0x10ffff) {
+        *pos += 7;
         return (unsigned)utf8_encode(code, out);
     }
-    return unescape_marked(text, at, '\\', out);
+    return unescape_marked(text, pos, '\\', out);
 }
 
 /* --- Doubled --------------------------------------------------------------------------------- */
 
 /* Quotes inside quotes: '\'' and '"'"' of the shell, and doubled marks: '' of YAML and SQL, "" of
  * CSV, %% of units, $$ of makefiles. */
-static unsigned unescape_doubled(Str text, size_t *at, char out[UTF8_BYTES_MAX])
+static unsigned unescape_doubled(Str text, size_t *pos, char out[UTF8_BYTES_MAX])
 {
     static const Str spellings[] = { STR("'\\''"), STR("'\"'\"'"), STR("''"),
                                      STR("\"\""),  STR("%%"),      STR("$$") };
-    Str rest = str_from_offset(text, *at);
+    Str rest = str_from_offset(text, *pos);
     for (size_t i = 0; i < COUNT_OF(spellings); i++) {
         if (rest.data[0] == spellings[i].data[0] && str_starts(rest, spellings[i])) {
             out[0] = rest.data[0];
-            *at += spellings[i].len;
+            *pos += spellings[i].len;
             return 1;
         }
     }
-    return put_literal(text, at, out);
+    return put_literal(text, pos, out);
 }
 
 /* --- Entities -------------------------------------------------------------------------------- */
@@ -269,17 +269,17 @@ static const char latin_names[][8] = {
     "uacute", "ucirc",  "uuml",   "yacute", "thorn",  "yuml"
 };
 
-/* Looks up the entity name at `*at`, which is moved past the `;`. */
-static bool parse_name(Str text, size_t *at, uint32_t *code)
+/* Looks up the entity name at `*pos`, which is moved past the `;`. */
+static bool parse_name(Str text, size_t *pos, uint32_t *code)
 {
     char name[8] = { 0 };
     size_t len = 0;
-    while (len < sizeof name - 1 &&
-           (ascii_is_alpha(char_at(text, *at + len)) || ascii_is_digit(char_at(text, *at + len)))) {
-        name[len] = text.data[*at + len];
+    while (len < sizeof name - 1 && (ascii_is_alpha(char_at(text, *pos + len)) ||
+                                     ascii_is_digit(char_at(text, *pos + len)))) {
+        name[len] = text.data[*pos + len];
         len++;
     }
-    if (len < 2 || char_at(text, *at + len) != ';') {
+    if (len < 2 || char_at(text, *pos + len) != ';') {
         return false;
     }
     uint32_t found = 0;
@@ -291,94 +291,94 @@ static bool parse_name(Str text, size_t *at, uint32_t *code)
         found = memcmp(latin_names[i], name, sizeof name) == 0 ? 0xa0 + i : 0;
     }
     *code = found;
-    *at += found != 0 ? len + 1 : 0;
+    *pos += found != 0 ? len + 1 : 0;
     return found != 0;
 }
 
-/* Decodes the entity whose `&` is before `*at`; moves `*at` past the `;`. */
-static bool parse_entity(Str text, size_t *at, uint32_t *code)
+/* Decodes the entity whose `&` is before `*pos`; moves `*pos` past the `;`. */
+static bool parse_entity(Str text, size_t *pos, uint32_t *code)
 {
-    char letter = char_at(text, *at + 1);
+    char letter = char_at(text, *pos + 1);
     bool hex = letter == 'x' || letter == 'X';
-    size_t digits = *at + 1 + hex;
-    if (char_at(text, *at) != '#') {
-        return parse_name(text, at, code);
+    size_t digits = *pos + 1 + hex;
+    if (char_at(text, *pos) != '#') {
+        return parse_name(text, pos, code);
     }
     if (!parse_code(text, &digits, hex, ';', code)) {
         return false;
     }
-    *at = digits;
+    *pos = digits;
     return true;
 }
 
-static unsigned unescape_entity(Str text, size_t *at, char out[UTF8_BYTES_MAX])
+static unsigned unescape_entity(Str text, size_t *pos, char out[UTF8_BYTES_MAX])
 {
     uint32_t code;
-    size_t end = *at + 1;
-    if (text.data[*at] != '&' || !parse_entity(text, &end, &code)) {
-        return put_literal(text, at, out);
+    size_t end = *pos + 1;
+    if (text.data[*pos] != '&' || !parse_entity(text, &end, &code)) {
+        return put_literal(text, pos, out);
     }
-    *at = end;
+    *pos = end;
     return (unsigned)utf8_encode(code, out);
 }
 
 /* --- Escaped several times ------------------------------------------------------------------- */
 
-static unsigned unescape_repeated(Str text, size_t *at, Unescape *backslash,
+static unsigned unescape_repeated(Str text, size_t *pos, Unescape *backslash,
                                   char out[UTF8_BYTES_MAX])
 {
     uint32_t code;
-    size_t inner = *at + 1;
-    switch (text.data[*at]) {
+    size_t inner = *pos + 1;
+    switch (text.data[*pos]) {
     case '\\':
         while (char_at(text, inner) == '\\') {
             inner++;
         }
-        *at = inner - 1;
-        return backslash(text, at, out);
+        *pos = inner - 1;
+        return backslash(text, pos, out);
     case '%':
         while (str_starts(str_from_offset(text, inner), STR("25")) &&
                scrub_read_hex(text, inner + 2, 2, &code)) {
             inner += 2;
         }
-        *at = inner > *at + 1 ? inner - 1 : *at;
-        return text.data[*at] == '%' ? unescape_percent(text, at, out)
-                                     : unescape_marked(text, at, text.data[*at], out);
+        *pos = inner > *pos + 1 ? inner - 1 : *pos;
+        return text.data[*pos] == '%' ? unescape_percent(text, pos, out)
+                                      : unescape_marked(text, pos, text.data[*pos], out);
     case '&':
         while (str_starts(str_from_offset(text, inner), STR("amp;"))) {
             inner += 4;
         }
-        if (inner == *at + 1) {
-            return unescape_entity(text, at, out);
+        if (inner == *pos + 1) {
+            return unescape_entity(text, pos, out);
         }
-        *at = inner;
-        return (unsigned)utf8_encode(parse_entity(text, at, &code) ? code : '&', out);
-    case '=': return unescape_mail(text, at, out);
-    default: return put_literal(text, at, out);
+        *pos = inner;
+        return (unsigned)utf8_encode(parse_entity(text, pos, &code) ? code : '&', out);
+    case '=': return unescape_quoted_printable(text, pos, out);
+    default: return put_literal(text, pos, out);
     }
 }
 
-unsigned unescape_any(Str text, size_t *at, char out[UTF8_BYTES_MAX])
+unsigned unescape_any(Str text, size_t *pos, char out[UTF8_BYTES_MAX])
 {
-    return unescape_repeated(text, at, unescape_backslash, out);
+    return unescape_repeated(text, pos, unescape_backslash, out);
 }
 
-unsigned unescape_any_wide(Str text, size_t *at, char out[UTF8_BYTES_MAX])
+unsigned unescape_any_wide(Str text, size_t *pos, char out[UTF8_BYTES_MAX])
 {
-    return unescape_repeated(text, at, unescape_character, out);
+    return unescape_repeated(text, pos, unescape_character, out);
 }
 
 /* --- Passes --------------------------------------------------------------------------------- */
 
-/* Whether the text may have been truncated within the escape at `at`, so that it was decoded as
+/* Whether the text may have been truncated within the escape at `pos`, so that it was decoded as
  * literal text. */
-static bool is_cut_escape(const Search *search, size_t at)
+static bool is_cut_escape(const Search *search, size_t pos)
 {
     enum {
         ESCAPE_MAX = 12
     };
-    char c = search->text.data[at];
-    return search->cut && search->text.len - at < ESCAPE_MAX &&
+    char c = search->text.data[pos];
+    return search->cut && search->text.len - pos < ESCAPE_MAX &&
            (c == '\\' || c == '%' || c == '&' || c == '=');
 }
 
@@ -398,19 +398,19 @@ static void search_unescaped(Search *search, const EscapeKind *kind)
         is_mark[(unsigned char)*c] = true;
     }
     search_begin(search);
-    for (size_t at = 0; at < text.len;) {
-        char bytes[UTF8_BYTES_MAX] = { text.data[at] };
-        size_t start = at;
+    for (size_t pos = 0; pos < text.len;) {
+        char bytes[UTF8_BYTES_MAX] = { text.data[pos] };
+        size_t start = pos;
         unsigned count = 1;
         if (is_mark[(unsigned char)bytes[0]]) {
-            count = kind->unescape(text, &at, bytes);
-            if (at == start + 1 && is_cut_escape(search, start)) {
+            count = kind->unescape(text, &pos, bytes);
+            if (pos == start + 1 && is_cut_escape(search, start)) {
                 break;
             }
         } else {
-            at++;
+            pos++;
         }
-        decoded_stream_put(search, &stream, str_from(bytes, count), start, at);
+        decoded_stream_put(search, &stream, str_from(bytes, count), start, pos);
     }
     decoded_stream_end(search, &stream);
 }
@@ -425,17 +425,17 @@ static void search_url_parts(Search *search)
 {
     Str text = search->text;
     Buf part = buf_make_in(&search->arena, BUF_UNLIMITED);
-    for (size_t at = 0; at < text.len; at++) {
-        size_t start = at;
+    for (size_t pos = 0; pos < text.len; pos++) {
+        size_t start = pos;
         buf_reset(&part);
-        while (at < text.len && (unsigned char)text.data[at] > ' ' &&
-               memchr("&=?#\"'<>", text.data[at], 8) == NULL) {
+        while (pos < text.len && (unsigned char)text.data[pos] > ' ' &&
+               memchr("&=?#\"'<>", text.data[pos], 8) == NULL) {
             char bytes[UTF8_BYTES_MAX];
-            buf_put(&part, str_from(bytes, unescape_percent(text, &at, bytes)));
+            buf_put(&part, str_from(bytes, unescape_percent(text, &pos, bytes)));
         }
         Str decoded = buf_str(&part);
-        if (decoded.len < at - start && (has(decoded, '\\') || has(decoded, '&'))) {
-            search_nested_text(search, decoded, start, at);
+        if (decoded.len < pos - start && (has(decoded, '\\') || has(decoded, '&'))) {
+            search_nested_text(search, decoded, start, pos);
         }
     }
 }
@@ -457,7 +457,7 @@ void search_escapes(Search *search)
         { true, "\\", unescape_digits },
         { true, "%", unescape_percent },
         { scrubber->has_space, "+%", unescape_form },
-        { true, "=", unescape_mail },
+        { true, "=", unescape_quoted_printable },
         { true, "&", unescape_entity },
         { scrubber->has_doubled, "'\"%$", unescape_doubled },
         { scrubber->has_wide, "M^", unescape_meta },

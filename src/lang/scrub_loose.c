@@ -39,7 +39,7 @@ static bool is_dropped(char c, Loose loose)
     return (unsigned char)c <= ' ' || c == 0x7f || (loose == LOOSE_MARKS && is_punctuation(c));
 }
 
-Str scrub_loosened(Arena *arena, Str text, Loose loose)
+Str scrub_strip_text(Arena *arena, Str text, Loose loose)
 {
     char *copy = arena_alloc(arena, text.len + 1);
     size_t len = 0;
@@ -81,7 +81,7 @@ static bool is_split_secret(const Search *search, const LooseStream *stream, siz
                             const CharPosition *first)
 {
     size_t allowed_gaps = stream->loose == LOOSE_BLANKS ? search->scrubber->short_gaps_max : 0;
-    return len >= SCRUB_SURE || stream->current.spaced - first->spaced <= allowed_gaps ||
+    return len >= SCRUB_CERTAIN_MIN || stream->current.spaced - first->spaced <= allowed_gaps ||
            stream->current.joined == first->joined;
 }
 
@@ -107,15 +107,15 @@ static void add_with_punctuation(Search *search, Loose loose, size_t len, Range 
 }
 
 /* The end of a terminal sequence, such as a color, that starts with an escape character. */
-static size_t skip_sequence(Str text, size_t at)
+static size_t skip_sequence(Str text, size_t pos)
 {
-    if (at + 1 >= text.len || text.data[at + 1] != '[') {
-        return at + 1;
+    if (pos + 1 >= text.len || text.data[pos + 1] != '[') {
+        return pos + 1;
     }
-    for (at += 2; at < text.len && text.data[at] >= 0x20 && text.data[at] < 0x40;) {
-        at++;
+    for (pos += 2; pos < text.len && text.data[pos] >= 0x20 && text.data[pos] < 0x40;) {
+        pos++;
     }
-    return at < text.len ? at + 1 : at;
+    return pos < text.len ? pos + 1 : pos;
 }
 
 static void feed(Search *search, LooseStream *stream, char c, Range range)
@@ -150,19 +150,19 @@ static void search_split(Search *search, Loose loose, Unescape *unescape)
     bool labels = loose == LOOSE_MARKS;
     LooseStream stream = loose_make(search, loose);
     search_begin(search);
-    for (size_t at = labels ? scrub_skip_label(text, 0, 1) : 0; at < text.len;) {
-        char bytes[UTF8_BYTES_MAX] = { text.data[at] };
-        Range range = { at, at + 1 };
+    for (size_t pos = labels ? scrub_skip_label(text, 0, 1) : 0; pos < text.len;) {
+        char bytes[UTF8_BYTES_MAX] = { text.data[pos] };
+        Range range = { pos, pos + 1 };
         switch (kinds[(unsigned char)bytes[0]]) {
         case KEPT: feed(search, &stream, bytes[0], range); break;
         case DROPPED: stream.has_gap = true; break;
         case LINE_END:
             stream.has_gap = stream.has_line_end = true;
-            range.end = labels ? scrub_skip_label(text, at + 1, 1) : at + 1;
+            range.end = labels ? scrub_skip_label(text, pos + 1, 1) : pos + 1;
             break;
-        case SEQUENCE: range.end = skip_sequence(text, at); break;
+        case SEQUENCE: range.end = skip_sequence(text, pos); break;
         default:
-            range.end = at;
+            range.end = pos;
             unsigned count = unescape(text, &range.end, bytes);
             for (unsigned i = 0; i < count; i++) {
                 if (is_dropped(bytes[i], loose)) {
@@ -172,10 +172,10 @@ static void search_split(Search *search, Loose loose, Unescape *unescape)
                 }
             }
         }
-        at = range.end;
+        pos = range.end;
     }
     size_t depth = matcher_depth(stream.matcher, stream.state);
-    if (search->cut && depth >= SCRUB_SURE) {
+    if (search->cut && depth >= SCRUB_CERTAIN_MIN) {
         search_add(search, stream.positions[(stream.count - depth) & stream.mask].start, text.len);
     }
 }

@@ -11,12 +11,12 @@ static bool is_word(char c)
     return ascii_is_alpha(c) || ascii_is_digit(c);
 }
 
-static bool is_line_start(Str text, size_t at)
+static bool is_line_start(Str text, size_t pos)
 {
-    while (at > 0 && (text.data[at - 1] == ' ' || text.data[at - 1] == '\t')) {
-        at--;
+    while (pos > 0 && (text.data[pos - 1] == ' ' || text.data[pos - 1] == '\t')) {
+        pos--;
     }
-    return at == 0 || text.data[at - 1] == '\n';
+    return pos == 0 || text.data[pos - 1] == '\n';
 }
 
 static bool all_digits(Str word, int radix)
@@ -30,9 +30,9 @@ static bool all_digits(Str word, int radix)
     return true;
 }
 
-size_t scrub_skip_label(Str text, size_t at, size_t digits_min)
+size_t scrub_skip_label(Str text, size_t pos, size_t digits_min)
 {
-    size_t start = at;
+    size_t start = pos;
     while (start < text.len && (text.data[start] == ' ' || text.data[start] == '\t')) {
         start++;
     }
@@ -43,10 +43,10 @@ size_t scrub_skip_label(Str text, size_t at, size_t digits_min)
     }
     size_t digits = end - start;
     if (digits < digits_min || (hex && digits < OFFSET_DIGITS) || end == text.len) {
-        return at;
+        return pos;
     }
     size_t next = end + (text.data[end] == ':');
-    return next < text.len && (text.data[next] == ' ' || text.data[next] == '\t') ? next : at;
+    return next < text.len && (text.data[next] == ' ' || text.data[next] == '\t') ? next : pos;
 }
 
 /* --- Lists ----------------------------------------------------------------------------------- */
@@ -63,18 +63,18 @@ static const struct {
 
 static bool parse_number(Str word, size_t radix, uint32_t *out)
 {
-    size_t at = word.len > 2 && word.data[0] == '0' ? 1 : 0;
-    char letter = ascii_lower(word.data[at]);
-    at = ascii_is_alpha(letter) && strchr(radixes[radix].prefixes, letter) != NULL ? at + 1 : 0;
+    size_t pos = word.len > 2 && word.data[0] == '0' ? 1 : 0;
+    char letter = ascii_lower(word.data[pos]);
+    pos = ascii_is_alpha(letter) && strchr(radixes[radix].prefixes, letter) != NULL ? pos + 1 : 0;
     word.len -= radixes[radix].radix == 16 && word.len > 1 &&
                 ascii_lower(word.data[word.len - 1]) == 'h'; /* assembler syntax */
-    size_t digits = word.len - at;
+    size_t digits = word.len - pos;
     if (digits < radixes[radix].digits_min || digits > radixes[radix].digits_max) {
         return false;
     }
     uint32_t value = 0;
-    for (; at < word.len; at++) {
-        int digit = ascii_hex_value(word.data[at]);
+    for (; pos < word.len; pos++) {
+        int digit = ascii_hex_value(word.data[pos]);
         if (digit < 0 || (unsigned)digit >= radixes[radix].radix) {
             return false;
         }
@@ -152,16 +152,16 @@ void search_numbers(Search *search)
         streams.characters[i] = decoded_stream_make(search);
     }
     search_begin(search);
-    for (size_t at = 0; at < text.len;) {
-        if (!is_word(text.data[at])) {
-            at++;
+    for (size_t pos = 0; pos < text.len;) {
+        if (!is_word(text.data[pos])) {
+            pos++;
             continue;
         }
-        Range word = { at, at };
+        Range word = { pos, pos };
         while (word.end < text.len && is_word(text.data[word.end])) {
             word.end++;
         }
-        at = word.end;
+        pos = word.end;
         if (is_not_number(text, word)) {
             continue;
         }
@@ -258,33 +258,33 @@ static size_t parse_word(Str word, Dump dump, char bytes[WORD_BYTES_MAX])
     return dump == DUMP_OCTAL ? 2 : 1;
 }
 
-/* Feeds the words of a row, starting at `at`; returns whether there were any. */
+/* Feeds the words of a row, starting at `pos`; returns whether there were any. */
 static bool search_words(Search *search, DecodedStream streams[DUMP_WORD_COUNT], Range row,
-                         size_t at)
+                         size_t pos)
 {
     Str text = search->text;
-    bool is_labeled = at > row.start;
-    bool is_framed = is_labeled && text.data[at - 1] == ':'; /* two spaces end the numbers */
+    bool is_labeled = pos > row.start;
+    bool is_framed = is_labeled && text.data[pos - 1] == ':'; /* two spaces end the numbers */
     for (bool first = true;; first = false) {
-        size_t before = at;
-        while (at < row.end && text.data[at] == ' ') {
-            at++;
+        size_t before = pos;
+        while (pos < row.end && text.data[pos] == ' ') {
+            pos++;
         }
-        if (at == row.end || (is_framed && !first && at - before > 1)) {
+        if (pos == row.end || (is_framed && !first && pos - before > 1)) {
             return !first;
         }
-        size_t start = at;
-        while (at < row.end && text.data[at] != ' ') {
-            at++;
+        size_t start = pos;
+        while (pos < row.end && text.data[pos] != ' ') {
+            pos++;
         }
         bool any = false;
         /* Without a label, DUMP_BIG is found as hexadecimal digits (scrub_codes.c). */
         for (Dump dump = is_labeled ? DUMP_BIG : DUMP_LITTLE; dump < DUMP_WORD_COUNT; dump++) {
             char bytes[WORD_BYTES_MAX];
-            size_t count = parse_word(str_slice(text, start, at), dump, bytes);
+            size_t count = parse_word(str_slice(text, start, pos), dump, bytes);
             any |= count > 0;
             decoded_stream_put(search, &streams[dump], str_from(bytes, count),
-                               is_labeled ? row.start : start, is_labeled ? row.end : at);
+                               is_labeled ? row.start : start, is_labeled ? row.end : pos);
         }
         if (!any) {
             return !first;
@@ -314,11 +314,11 @@ static bool parse_cell(Str cell, char *out)
     return all_digits(word, 8);
 }
 
-static void search_cells(Search *search, DecodedStream *stream, Range row, size_t at)
+static void search_cells(Search *search, DecodedStream *stream, Range row, size_t pos)
 {
-    for (; at + 4 <= row.end; at += 4) {
+    for (; pos + 4 <= row.end; pos += 4) {
         char byte;
-        if (!parse_cell(str_slice(search->text, at, at + 4), &byte)) {
+        if (!parse_cell(str_slice(search->text, pos, pos + 4), &byte)) {
             decoded_stream_reset(stream);
             return;
         }

@@ -12,7 +12,7 @@
 #include "lang/scrub.h"
 
 enum {
-    SCRUB_SURE = 8, /* this many characters of a secret do not occur by chance */
+    SCRUB_CERTAIN_MIN = 8, /* this many characters of a secret do not occur by chance */
 };
 
 /* The characters that a pass of scrub_loose.c drops from both the text and the secrets. */
@@ -90,23 +90,23 @@ void search_encoded(Search *search); /* scrub_codes.c */
 void search_numbers(Search *search); /* scrub_numbers.c */
 void search_dumps(Search *search);
 
-/* Decodes escapes: writes what the characters at `*at` denote to `out`, moves `*at` past them and
+/* Decodes escapes: writes what the characters at `*pos` denote to `out`, moves `*pos` past them and
  * returns the number of bytes written. */
-typedef unsigned Unescape(Str text, size_t *at, char out[UTF8_BYTES_MAX]);
+typedef unsigned Unescape(Str text, size_t *pos, char out[UTF8_BYTES_MAX]);
 
 /* Any escape, even if it was escaped repeatedly; \xe9 as a byte and as a character. */
-unsigned unescape_any(Str text, size_t *at, char out[UTF8_BYTES_MAX]);
-unsigned unescape_any_wide(Str text, size_t *at, char out[UTF8_BYTES_MAX]);
+unsigned unescape_any(Str text, size_t *pos, char out[UTF8_BYTES_MAX]);
+unsigned unescape_any_wide(Str text, size_t *pos, char out[UTF8_BYTES_MAX]);
 
-/* Parses `digits` hexadecimal digits at `at`. */
-bool scrub_read_hex(Str text, size_t at, unsigned digits, uint32_t *out);
+/* Parses `digits` hexadecimal digits at `pos`. */
+bool scrub_read_hex(Str text, size_t pos, unsigned digits, uint32_t *out);
 
-/* Skips a line number or offset at the start of a line: "  12: ", "0000020 ". Returns `at` if there
+/* Skips a line number or offset at the start of a line: "  12: ", "0000020 ". Returns `pos` if there
  * is none. */
-size_t scrub_skip_label(Str text, size_t at, size_t digits_min);
+size_t scrub_skip_label(Str text, size_t pos, size_t digits_min);
 
 /* A copy of the text without the characters that `loose` drops. */
-Str scrub_loosened(Arena *arena, Str text, Loose loose);
+Str scrub_strip_text(Arena *arena, Str text, Loose loose);
 
 /* Feeds decoded bytes to the matcher. A ring holds the locations of the most recent bytes, as many
  * as the longest secret has. Bytes that cannot begin a secret, which are the majority, are not

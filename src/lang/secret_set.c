@@ -28,8 +28,8 @@ static Str url_password(Str url)
     for (end = start += 3; end < url.len && memchr("/?# \t\"'", url.data[end], 7) == NULL; end++) {
     }
     Str authority = str_slice(url, start, end);
-    size_t at = str_find_last(authority, STR("@")), colon = str_find(authority, STR(":"), 0);
-    return at != STR_NOT_FOUND && colon < at ? str_slice(authority, colon + 1, at) : STR_EMPTY;
+    size_t pos = str_find_last(authority, STR("@")), colon = str_find(authority, STR(":"), 0);
+    return pos != STR_NOT_FOUND && colon < pos ? str_slice(authority, colon + 1, pos) : STR_EMPTY;
 }
 
 void secret_set_add_lines(SecretSet *set, Str secret)

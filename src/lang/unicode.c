@@ -44,7 +44,7 @@ unsigned unicode_decimal_value(uint32_t code)
 
 static const UnicodeSpecial *special_find(uint32_t code, CaseMapping mapping)
 {
-    uint32_t first = SEARCH(unicode_special_count, at, unicode_specials[at].code < code);
+    uint32_t first = SEARCH(unicode_special_count, pos, unicode_specials[pos].code < code);
     for (uint32_t i = first; i < unicode_special_count && unicode_specials[i].code == code; i++) {
         if (unicode_specials[i].mapping == mapping) {
             return &unicode_specials[i];

@@ -78,7 +78,7 @@ typedef struct Value {
             uint32_t start; /* byte offset in the source */
             uint32_t span;  /* bytes in the source */
         };
-        uint64_t place;
+        uint64_t location;
     };
 } Value;
 
@@ -139,50 +139,51 @@ struct Undefined {
 
 static inline Value value_null(void)
 {
-    return (Value){ .head = VALUE_NULL, .payload = 0, .place = 0 };
+    return (Value){ .head = VALUE_NULL, .payload = 0, .location = 0 };
 }
 static inline Value value_bool(bool boolean)
 {
-    return (Value){ .head = VALUE_BOOL, .payload = boolean, .place = 0 };
+    return (Value){ .head = VALUE_BOOL, .payload = boolean, .location = 0 };
 }
 static inline Value value_int(int64_t integer)
 {
-    return (Value){ .head = VALUE_INT, .integer = integer, .place = 0 };
+    return (Value){ .head = VALUE_INT, .integer = integer, .location = 0 };
 }
 static inline Value value_float(double number)
 {
-    return (Value){ .head = VALUE_FLOAT, .number = number, .place = 0 };
+    return (Value){ .head = VALUE_FLOAT, .number = number, .location = 0 };
 }
 /* The bytes are borrowed; at most VALUE_STRING_MAX. */
 static inline Value value_string(Str s)
 {
-    return (Value){ .head = VALUE_HEAD(VALUE_STRING, 0, s.len), .text = s.data, .place = 0 };
+    return (Value){ .head = VALUE_HEAD(VALUE_STRING, 0, s.len), .text = s.data, .location = 0 };
 }
 static inline Value value_markup(Str s)
 {
-    return (
-        Value){ .head = VALUE_HEAD(VALUE_STRING, VALUE_MARKUP, s.len), .text = s.data, .place = 0 };
+    return (Value){ .head = VALUE_HEAD(VALUE_STRING, VALUE_MARKUP, s.len),
+                    .text = s.data,
+                    .location = 0 };
 }
 static inline Value value_list(List *list)
 {
-    return (Value){ .head = VALUE_LIST, .list = list, .place = 0 };
+    return (Value){ .head = VALUE_LIST, .list = list, .location = 0 };
 }
 static inline Value value_tuple(List *items)
 {
-    return (Value){ .head = VALUE_TUPLE, .list = items, .place = 0 };
+    return (Value){ .head = VALUE_TUPLE, .list = items, .location = 0 };
 }
 static inline Value value_map(Map *map)
 {
-    return (Value){ .head = VALUE_MAP, .map = map, .place = 0 };
+    return (Value){ .head = VALUE_MAP, .map = map, .location = 0 };
 }
 static inline Value value_object(Object *object)
 {
-    return (Value){ .head = VALUE_OBJECT, .object = object, .place = 0 };
+    return (Value){ .head = VALUE_OBJECT, .object = object, .location = 0 };
 }
 /* "Not passed": an omitted optional argument, or an unassigned slot. */
 static inline Value value_missing(void)
 {
-    return (Value){ .head = VALUE_UNDEFINED, .payload = 0, .place = 0 };
+    return (Value){ .head = VALUE_UNDEFINED, .payload = 0, .location = 0 };
 }
 static inline bool value_is_missing(Value v)
 {

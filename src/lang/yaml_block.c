@@ -8,41 +8,41 @@ static bool is_break(char c)
     return c == '\n' || c == '\r';
 }
 
-size_t yaml_text_line_end(Str text, size_t at)
+size_t yaml_text_line_end(Str text, size_t pos)
 {
-    while (at + 8 <= text.len && !source_may_end_line(text.data + at)) {
-        at += 8;
+    while (pos + 8 <= text.len && !source_may_contain_line_end(text.data + pos)) {
+        pos += 8;
     }
-    while (at < text.len && !is_break(text.data[at])) {
-        at++;
+    while (pos < text.len && !is_break(text.data[pos])) {
+        pos++;
     }
-    return at;
+    return pos;
 }
 
-size_t yaml_text_next_line(Str text, size_t at)
+size_t yaml_text_next_line(Str text, size_t pos)
 {
-    at = yaml_text_line_end(text, at);
-    if (at + 1 < text.len && text.data[at] == '\r' && text.data[at + 1] == '\n') {
-        return at + 2;
+    pos = yaml_text_line_end(text, pos);
+    if (pos + 1 < text.len && text.data[pos] == '\r' && text.data[pos + 1] == '\n') {
+        return pos + 2;
     }
-    return at < text.len ? at + 1 : at;
+    return pos < text.len ? pos + 1 : pos;
 }
 
-bool yaml_text_is_marker(Str text, size_t at, char c)
+bool yaml_text_is_marker(Str text, size_t pos, char c)
 {
-    if (at + 3 > text.len || text.data[at] != c || text.data[at + 1] != c ||
-        text.data[at + 2] != c) {
+    if (pos + 3 > text.len || text.data[pos] != c || text.data[pos + 1] != c ||
+        text.data[pos + 2] != c) {
         return false;
     }
-    return at + 3 == text.len || ascii_is_space(text.data[at + 3]);
+    return pos + 3 == text.len || ascii_is_space(text.data[pos + 3]);
 }
 
 YamlBlockHeader yaml_block_header(Str text, uint32_t start)
 {
     YamlBlockHeader header = { .folded = text.data[start] == '>', .chomp = ' ' };
-    size_t at = (size_t)start + 1;
-    for (; at < text.len; at++) {
-        char c = text.data[at];
+    size_t pos = (size_t)start + 1;
+    for (; pos < text.len; pos++) {
+        char c = text.data[pos];
         if (c == '+' || c == '-') {
             header.chomp = c;
         } else if (ascii_is_digit(c)) {
@@ -51,15 +51,15 @@ YamlBlockHeader yaml_block_header(Str text, uint32_t start)
             break;
         }
     }
-    header.end = (uint32_t)at;
-    header.content = (uint32_t)yaml_text_next_line(text, at);
+    header.end = (uint32_t)pos;
+    header.content = (uint32_t)yaml_text_next_line(text, pos);
     return header;
 }
 
-static size_t count_spaces(Str text, size_t at)
+static size_t count_spaces(Str text, size_t pos)
 {
     size_t spaces = 0;
-    while (at + spaces < text.len && text.data[at + spaces] == ' ') {
+    while (pos + spaces < text.len && text.data[pos + spaces] == ' ') {
         spaces++;
     }
     return spaces;
@@ -71,15 +71,15 @@ typedef struct Lines {
     bool fits;     /* false if a preceding empty line has more spaces */
 } Lines;
 
-static Lines detect_indent(Str text, size_t at, int parent)
+static Lines detect_indent(Str text, size_t pos, int parent)
 {
     size_t longest = 0;
-    for (; at < text.len; at = yaml_text_next_line(text, at)) {
-        size_t spaces = count_spaces(text, at);
-        bool empty = at + spaces == text.len || is_break(text.data[at + spaces]);
+    for (; pos < text.len; pos = yaml_text_next_line(text, pos)) {
+        size_t spaces = count_spaces(text, pos);
+        bool empty = pos + spaces == text.len || is_break(text.data[pos + spaces]);
         if (!empty) {
-            bool marker = spaces == 0 && (yaml_text_is_marker(text, at, '-') ||
-                                          yaml_text_is_marker(text, at, '.'));
+            bool marker = spaces == 0 && (yaml_text_is_marker(text, pos, '-') ||
+                                          yaml_text_is_marker(text, pos, '.'));
             bool found = (int)spaces > parent && !marker;
             return (Lines){ spaces, found, !found || longest <= spaces };
         }
@@ -110,18 +110,18 @@ bool yaml_block_read(YamlLoad *load, uint32_t start, int parent, YamlBlock *out)
     AUTO_CLEAR(Buf) value = buf_make(load->options.limits.scalar);
     size_t breaks = 0;
     bool first = true, spaced_before = false;
-    size_t at = header.content;
-    while (at < text.len) {
-        size_t end = yaml_text_line_end(text, at);
-        size_t spaces = count_spaces(text, at);
-        bool empty = at + spaces >= end && spaces <= lines.indent;
+    size_t pos = header.content;
+    while (pos < text.len) {
+        size_t end = yaml_text_line_end(text, pos);
+        size_t spaces = count_spaces(text, pos);
+        bool empty = pos + spaces >= end && spaces <= lines.indent;
         if (!empty) {
-            bool marker = lines.indent == 0 && (yaml_text_is_marker(text, at, '-') ||
-                                                yaml_text_is_marker(text, at, '.'));
+            bool marker = lines.indent == 0 && (yaml_text_is_marker(text, pos, '-') ||
+                                                yaml_text_is_marker(text, pos, '.'));
             if (!lines.found || spaces < lines.indent || marker) {
                 break;
             }
-            Str line = str_slice(text, at + lines.indent, end);
+            Str line = str_slice(text, pos + lines.indent, end);
             bool spaced = line.data[0] == ' ' || line.data[0] == '\t';
             put_breaks(&value, breaks, header.folded && !first && !spaced && !spaced_before);
             buf_put(&value, line);
@@ -130,7 +130,7 @@ bool yaml_block_read(YamlLoad *load, uint32_t start, int parent, YamlBlock *out)
             breaks = 0;
         }
         breaks++;
-        at = yaml_text_next_line(text, at);
+        pos = yaml_text_next_line(text, pos);
     }
     if (header.chomp == '+') {
         buf_put_repeat(&value, '\n', breaks);
@@ -141,7 +141,7 @@ bool yaml_block_read(YamlLoad *load, uint32_t start, int parent, YamlBlock *out)
         return false;
     }
     out->content = header.content;
-    out->end = (uint32_t)at;
+    out->end = (uint32_t)pos;
     out->text = arena_copy(load->arena, buf_str(&value));
     return true;
 }

@@ -53,12 +53,12 @@ bool yaml_breaks_hide(YamlLoad *load)
 {
     for (size_t i = 0; i < COUNT_OF(breaks); i++) {
         Str search = breaks[i].text;
-        size_t at = find(load->text, search, load->base);
-        if (at == STR_NOT_FOUND) {
+        size_t pos = find(load->text, search, load->base);
+        if (pos == STR_NOT_FOUND) {
             continue;
         }
         if (!choose_substitute(load->text, &breaks[i], load->substitutes[i])) {
-            problems_add(load->problems, "E0106", load->source, (uint32_t)at, 1,
+            problems_add(load->problems, "E0106", load->source, (uint32_t)pos, 1,
                          "the text contains too many unusual characters");
             return false;
         }
@@ -66,8 +66,8 @@ bool yaml_breaks_hide(YamlLoad *load)
             return yaml_load_check_memory(load, 0);
         }
         load->has_breaks = true;
-        for (; at != STR_NOT_FOUND; at = find(load->text, search, at + search.len)) {
-            memcpy(load->repair.copy + at, load->substitutes[i], search.len);
+        for (; pos != STR_NOT_FOUND; pos = find(load->text, search, pos + search.len)) {
+            memcpy(load->repair.copy + pos, load->substitutes[i], search.len);
         }
     }
     return true;
@@ -81,13 +81,13 @@ Str yaml_breaks_restore(YamlLoad *load, Str text)
         if (substitute.data[0] == '\0') {
             continue;
         }
-        for (size_t at = find(text, substitute, 0); at != STR_NOT_FOUND;
-             at = find(text, substitute, at + substitute.len)) {
+        for (size_t pos = find(text, substitute, 0); pos != STR_NOT_FOUND;
+             pos = find(text, substitute, pos + substitute.len)) {
             if (whole == NULL) {
                 whole = memcpy(arena_alloc(load->arena, text.len), text.data, text.len);
                 text.data = whole;
             }
-            memcpy(whole + at, breaks[i].text.data, substitute.len);
+            memcpy(whole + pos, breaks[i].text.data, substitute.len);
         }
     }
     return text;

@@ -71,7 +71,7 @@ static void duplicate_problem(YamlLoad *load, const MapEntry *first, const MapEn
     }
     Arena *arena = load->problems->arena;
     Str key = yaml_load_excerpt(load, again->key);
-    LineColumn place = source_location(load->source, first->key.start);
+    LineColumn location = source_location(load->source, first->key.start);
     Problem *problem = problems_add(load->problems, "E0102", load->source, again->key.start,
                                     again->key.span, "duplicate key '%" STR_FMT "'", STR_ARG(key));
     if (above->value.kind == VALUE_NULL && above->value.span == 0 &&
@@ -80,12 +80,12 @@ static void duplicate_problem(YamlLoad *load, const MapEntry *first, const MapEn
             arena_format(arena,
                          "indent it and what follows below '%" STR_FMT ":'; the other '%" STR_FMT
                          "' is on line %u",
-                         STR_ARG(yaml_load_excerpt(load, above->key)), STR_ARG(key), place.line);
+                         STR_ARG(yaml_load_excerpt(load, above->key)), STR_ARG(key), location.line);
         return;
     }
     bool lists = first->value.kind == VALUE_LIST && again->value.kind == VALUE_LIST;
-    problem->hint = arena_format(arena, "first at line %u, column %u%s", place.line, place.column,
-                                 lists ? "; merge both lists" : "");
+    problem->hint = arena_format(arena, "first at line %u, column %u%s", location.line,
+                                 location.column, lists ? "; merge both lists" : "");
 }
 
 /* Consumes the pairs between the first child of the frame and `end` on the stack. */

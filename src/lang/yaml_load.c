@@ -43,50 +43,50 @@ uint32_t yaml_load_offset(YamlLoad *load, size_t index)
         return (uint32_t)(load->base + index);
     }
     const char *text = yaml_load_parsed_text(load).data;
-    size_t offset = load->cursor_offset, at = load->cursor_index;
-    if (at < load->ascii) {
-        at = load->ascii;
-        offset = load->base + at;
+    size_t offset = load->cursor_offset, pos = load->cursor_index;
+    if (pos < load->ascii) {
+        pos = load->ascii;
+        offset = load->base + pos;
     }
     size_t len = load->text.len;
-    while (at < index && offset < len) {
+    while (pos < index && offset < len) {
         uint64_t word;
-        if (index - at >= sizeof word && len - offset >= sizeof word) {
+        if (index - pos >= sizeof word && len - offset >= sizeof word) {
             memcpy(&word, text + offset, sizeof word);
             if ((word & 0x8080808080808080u) == 0) {
-                at += sizeof word;
+                pos += sizeof word;
                 offset += sizeof word;
                 continue;
             }
         }
-        at++;
+        pos++;
         offset++;
         while (offset < len && utf8_is_continuation(text[offset])) {
             offset++;
         }
     }
-    for (; at > index; at--) {
+    for (; pos > index; pos--) {
         offset--;
         while (utf8_is_continuation(text[offset])) {
             offset--;
         }
     }
-    load->cursor_index = at;
+    load->cursor_index = pos;
     load->cursor_offset = offset;
     return (uint32_t)offset;
 }
 
-bool yaml_load_limit(YamlLoad *load, uint32_t at, const char *what, uint64_t limit)
+bool yaml_load_limit(YamlLoad *load, uint32_t pos, const char *what, uint64_t limit)
 {
-    problems_add(load->problems, "E0105", load->source, at, 1, "%s (limit: %llu)", what,
+    problems_add(load->problems, "E0105", load->source, pos, 1, "%s (limit: %llu)", what,
                  (unsigned long long)limit);
     return false;
 }
 
-bool yaml_load_check_memory(YamlLoad *load, uint32_t at)
+bool yaml_load_check_memory(YamlLoad *load, uint32_t pos)
 {
     return LIKELY(!arena_exceeded(load->arena)) ||
-           yaml_load_limit(load, at, "the YAML text needs too much memory", load->arena->budget);
+           yaml_load_limit(load, pos, "the YAML text needs too much memory", load->arena->budget);
 }
 
 bool yaml_load_charge(YamlLoad *load, size_t size)
@@ -156,8 +156,8 @@ static void read_documents(YamlLoad *load, List *documents, uint32_t max)
             return;
         }
         if (event.type == YAML_DOCUMENT_START_EVENT && documents->len == max) {
-            uint32_t at = yaml_load_offset(load, event.start_mark.index);
-            Problem *problem = problems_add(load->problems, "E0116", load->source, at, 3,
+            uint32_t pos = yaml_load_offset(load, event.start_mark.index);
+            Problem *problem = problems_add(load->problems, "E0116", load->source, pos, 3,
                                             "a second document starts here");
             problem->hint = STR("this file must contain a single document");
             go_on = false;
@@ -186,7 +186,7 @@ static bool check_text(YamlLoad *load)
 /* Called before the first pass and before each further one. */
 static void reset(YamlLoad *load)
 {
-    load->repair.again = false;
+    load->repair.needs_reparse = false;
     load->cursor_index = 0;
     load->cursor_offset = load->base;
     load->stack_len = 0;
@@ -238,7 +238,7 @@ static bool load_documents(Arena *arena, const Sources *sources, uint16_t source
         reset(&load);
         read_documents(&load, documents, max);
         yaml_parser_delete(&load.parser);
-    } while (load.repair.again);
+    } while (load.repair.needs_reparse);
     free(load.stack);
     return problems->errors == before.errors;
 }

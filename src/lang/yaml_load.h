@@ -46,7 +46,7 @@ typedef struct YamlFix {
 /* See yaml_repair.c. */
 typedef struct YamlRepair {
     char *copy; /* what the parser reads instead of the source; NULL if it reads the source */
-    bool again; /* the copy was changed: parse again */
+    bool needs_reparse; /* the copy was changed: parse again */
     unsigned count;
     unsigned fix_count;
     unsigned tab_count;
@@ -104,14 +104,14 @@ uint32_t yaml_load_offset(YamlLoad *load, size_t index);
 /* Whether another problem may be added: the number is limited, and low for large sources. */
 bool yaml_load_may_report(const YamlLoad *load);
 /* Reports that a limit was exceeded. Always returns false. */
-bool yaml_load_limit(YamlLoad *load, uint32_t at, const char *what, uint64_t limit);
+bool yaml_load_limit(YamlLoad *load, uint32_t pos, const char *what, uint64_t limit);
 /* Whether the budget of the arena permits a large block; if not, the load ends at its next check.
  * Small blocks need no check. */
 bool yaml_load_charge(YamlLoad *load, size_t size);
 /* The text that the parser sees. */
 Str yaml_load_parsed_text(const YamlLoad *load);
 bool yaml_load_has_anchor(const YamlLoad *load, Str name);
-bool yaml_load_check_memory(YamlLoad *load, uint32_t at);
+bool yaml_load_check_memory(YamlLoad *load, uint32_t pos);
 /* The text of a value as written, shortened for a message. */
 Str yaml_load_excerpt(const YamlLoad *load, Value v);
 
@@ -148,8 +148,8 @@ Str yaml_schema_tag_name(Str tag);
 /* The hint for a plain word or number with a different value in YAML 1.1, or NULL. */
 const char *yaml_schema_lint(Str text, const char **code);
 
-/* Reports an unknown tag, written between `at` and `end`. */
-void yaml_tag_check(YamlLoad *load, Str tag, uint32_t at, uint32_t end);
+/* Reports an unknown tag, written between `pos` and `end`. */
+void yaml_tag_check(YamlLoad *load, Str tag, uint32_t pos, uint32_t end);
 
 /* Checks beyond those of libyaml. Each adds a problem and returns false if it fails. */
 /* Checks the lines between documents: `dots` is the offset of the preceding `...`, or UINT32_MAX.
@@ -168,11 +168,11 @@ void yaml_problem_syntax(YamlLoad *load);
  * it is in a flow collection. */
 void yaml_problem_template(YamlLoad *load, uint32_t start, uint32_t end, bool bracketed);
 
-/* The offset of the end of the line at `at`, and of the next line. */
-size_t yaml_text_line_end(Str text, size_t at);
-size_t yaml_text_next_line(Str text, size_t at);
+/* The offset of the end of the line at `pos`, and of the next line. */
+size_t yaml_text_line_end(Str text, size_t pos);
+size_t yaml_text_next_line(Str text, size_t pos);
 /* Whether a line `---` or `...` starts there. */
-bool yaml_text_is_marker(Str text, size_t at, char c);
+bool yaml_text_is_marker(Str text, size_t pos, char c);
 
 typedef struct YamlBlockHeader {
     uint32_t end;     /* after its last indicator */
@@ -203,19 +203,19 @@ Str yaml_breaks_restore(YamlLoad *load, Str text);
 bool yaml_repair_make_copy(YamlLoad *load);
 /* Each returns true if the text was repaired and must be parsed again. */
 bool yaml_repair_syntax(YamlLoad *load);
-/* Turns the line at `at`, a directive or a lone `...`, into a comment. */
-bool yaml_repair_comment(YamlLoad *load, uint32_t at);
+/* Turns the line at `pos`, a directive or a lone `...`, into a comment. */
+bool yaml_repair_comment(YamlLoad *load, uint32_t pos);
 /* Turns a `...` before a document without `---` into that `---`. */
 bool yaml_repair_document(YamlLoad *load, uint32_t dots);
 /* For plain text starting with '?' that was parsed as a key without it. */
 bool yaml_repair_question(YamlLoad *load, uint32_t start);
 /* For a block scalar that is the entire document and is not indented. */
 bool yaml_repair_root_block(YamlLoad *load, uint32_t start);
-/* For a name after the '&' or '*' at `at` with characters that libyaml rejects. */
-bool yaml_repair_anchor(YamlLoad *load, uint32_t at);
+/* For a name after the '&' or '*' at `pos` with characters that libyaml rejects. */
+bool yaml_repair_anchor(YamlLoad *load, uint32_t pos);
 
-/* The name of the anchor or alias at `at`. */
-Str yaml_repair_name(const YamlLoad *load, uint32_t at);
+/* The name of the anchor or alias at `pos`. */
+Str yaml_repair_name(const YamlLoad *load, uint32_t pos);
 /* Replaces the text that the parser saw with the actual one; returns true if it was parsed here.
  * Only for sources with a copy. */
 bool yaml_repair_text(YamlLoad *load, const yaml_event_t *event, uint32_t start, uint32_t end,

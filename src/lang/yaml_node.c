@@ -87,36 +87,36 @@ static uint32_t skip_properties(const YamlLoad *load, uint32_t start, uint32_t e
 {
     Str text = str_slice(load->text, 0, end);
     bool anchor = properties->anchor, tag = properties->tag;
-    size_t at = start;
-    while (at < text.len) {
-        char c = text.data[at];
+    size_t pos = start;
+    while (pos < text.len) {
+        char c = text.data[pos];
         if (ascii_is_space(c)) {
-            at++;
+            pos++;
         } else if (c == '#') {
-            while (at < text.len && text.data[at] != '\n' && text.data[at] != '\r') {
-                at++;
+            while (pos < text.len && text.data[pos] != '\n' && text.data[pos] != '\r') {
+                pos++;
             }
-        } else if (str_starts(str_from_offset(text, at), STR("\xef\xbb\xbf"))) {
-            at += 3; /* libyaml skips it at the start of any line */
+        } else if (str_starts(str_from_offset(text, pos), STR("\xef\xbb\xbf"))) {
+            pos += 3; /* libyaml skips it at the start of any line */
         } else if (c == '&' && anchor) {
             anchor = false;
-            properties->anchor_at = (uint32_t)at;
-            at += 1 + yaml_repair_name(load, (uint32_t)at).len;
+            properties->anchor_at = (uint32_t)pos;
+            pos += 1 + yaml_repair_name(load, (uint32_t)pos).len;
         } else if (c == '!' && tag) {
             tag = false;
-            properties->tag_at = (uint32_t)at;
-            at++;
-            bool verbatim = at < text.len && text.data[at] == '<';
-            while (at < text.len && !ascii_is_space(text.data[at]) &&
-                   (verbatim || strchr(",[]{}", text.data[at]) == NULL)) {
-                at++;
+            properties->tag_at = (uint32_t)pos;
+            pos++;
+            bool verbatim = pos < text.len && text.data[pos] == '<';
+            while (pos < text.len && !ascii_is_space(text.data[pos]) &&
+                   (verbatim || strchr(",[]{}", text.data[pos]) == NULL)) {
+                pos++;
             }
-            properties->tag_end = (uint32_t)at;
+            properties->tag_end = (uint32_t)pos;
         } else {
             break;
         }
     }
-    return at < end ? (uint32_t)at : end;
+    return pos < end ? (uint32_t)pos : end;
 }
 
 static uint32_t add_anchor(YamlLoad *load, Str name, Value v)
@@ -148,10 +148,10 @@ bool yaml_load_has_anchor(const YamlLoad *load, Str name)
 }
 
 /* libyaml ends names at characters that are part of them in YAML 1.2. */
-static bool repair_anchor(YamlLoad *load, const yaml_char_t *name, uint32_t at)
+static bool repair_anchor(YamlLoad *load, const yaml_char_t *name, uint32_t pos)
 {
-    return name != NULL && yaml_repair_name(load, at).len > strlen((const char *)name) &&
-           yaml_repair_anchor(load, at);
+    return name != NULL && yaml_repair_name(load, pos).len > strlen((const char *)name) &&
+           yaml_repair_anchor(load, pos);
 }
 
 static bool is_secret_tag(const yaml_char_t *tag)
@@ -199,13 +199,13 @@ static bool add_value(YamlLoad *load, uint32_t end, uint64_t nodes, uint32_t dep
     return !frame->flow || yaml_strict_separator(load, end);
 }
 
-static bool count_node(YamlLoad *load, uint32_t at)
+static bool count_node(YamlLoad *load, uint32_t pos)
 {
     if (UNLIKELY(++load->nodes > load->options.limits.nodes)) {
-        return yaml_load_limit(load, at, "the YAML text has too many values",
+        return yaml_load_limit(load, pos, "the YAML text has too many values",
                                load->options.limits.nodes);
     }
-    return yaml_load_check_memory(load, at);
+    return yaml_load_check_memory(load, pos);
 }
 
 static void scalar_problem(YamlLoad *load, YamlScalar outcome, Value v, Str tag)
@@ -227,21 +227,21 @@ static void lint_scalar(YamlLoad *load, Str text, Value v)
     const char *code;
     const char *hint = yaml_schema_lint(text, &code);
     if (hint != NULL && yaml_load_may_report(load)) {
-        Problem *problem =
-            problems_add_as(load->problems, SEVERITY_HINT, code, load->source, v.start, v.span,
-                            "'%" STR_FMT "' has a different meaning in YAML 1.1", STR_ARG(text));
+        Problem *problem = problems_add_severity(
+            load->problems, SEVERITY_HINT, code, load->source, v.start, v.span,
+            "'%" STR_FMT "' has a different meaning in YAML 1.1", STR_ARG(text));
         problem->hint = str_from_c(hint);
     }
 }
 
 /* Whether only spaces follow, up to a last line without line end. */
-static bool ends_in_blanks(Str text, uint32_t at)
+static bool ends_in_blanks(Str text, uint32_t pos)
 {
     size_t end = text.len;
     while (end > 0 && text.data[end - 1] == ' ') {
         end--;
     }
-    return end < text.len && end <= at && end > 0 &&
+    return end < text.len && end <= pos && end > 0 &&
            (text.data[end - 1] == '\n' || text.data[end - 1] == '\r');
 }
 

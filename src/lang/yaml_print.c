@@ -71,22 +71,22 @@ static bool is_printable(uint32_t code)
             !visible_is_deceptive(code));
 }
 
-static bool is_blank_or_end(Str s, size_t at)
+static bool is_blank_or_end(Str s, size_t pos)
 {
-    return at >= s.len || s.data[at] == ' ' || s.data[at] == '\n';
+    return pos >= s.len || s.data[pos] == ' ' || s.data[pos] == '\n';
 }
 
 static StringTraits inspect(Str s, bool ascii)
 {
     StringTraits traits = { 0 };
-    for (size_t at = 0; at < s.len;) {
-        size_t here = at;
-        uint32_t code = utf8_next(s, &at);
+    for (size_t pos = 0; pos < s.len;) {
+        size_t here = pos;
+        uint32_t code = utf8_next(s, &pos);
         switch (code) {
         case '\n': traits.breaks = true; break;
         case ':':
-            traits.quotes |= is_blank_or_end(s, at);
-            traits.brackets |= at < s.len && s.data[at] == '?'; /* libyaml rejects it */
+            traits.quotes |= is_blank_or_end(s, pos);
+            traits.brackets |= pos < s.len && s.data[pos] == '?'; /* libyaml rejects it */
             break;
         case '#': traits.quotes |= here > 0 && s.data[here - 1] == ' '; break;
         case ',':
@@ -94,7 +94,7 @@ static StringTraits inspect(Str s, bool ascii)
         case ']':
         case '{':
         case '}': traits.brackets = true; break;
-        case UTF8_REPLACEMENT: traits.escapes |= at - here == 1; break; /* an invalid byte */
+        case UTF8_REPLACEMENT: traits.escapes |= pos - here == 1; break; /* an invalid byte */
         default: traits.escapes |= !is_printable(code) || (ascii && code > 0x7e); break;
         }
     }
@@ -117,16 +117,16 @@ static bool cannot_start_in_flow(Str s)
     return s.data[0] == '?' || s.data[0] == ':' || str_eq(s, STR("-"));
 }
 
-static size_t skip_digits(Str s, size_t at, const char *more)
+static size_t skip_digits(Str s, size_t pos, const char *more)
 {
-    while (at < s.len && (ascii_is_digit(s.data[at]) || strchr(more, s.data[at]) != NULL)) {
-        at++;
+    while (pos < s.len && (ascii_is_digit(s.data[pos]) || strchr(more, s.data[pos]) != NULL)) {
+        pos++;
     }
-    return at;
+    return pos;
 }
 
 /* Numbers and dates of YAML 1.1 that are strings in 1.2: 1_000, 0b11, -0x1f, 1:30, 2001-02-03. */
-static bool is_old_number(Str s)
+static bool is_yaml11_number(Str s)
 {
     size_t start = s.data[0] == '-' || s.data[0] == '+' ? 1 : 0;
     Str number = str_from_offset(s, start);
@@ -150,7 +150,7 @@ static bool is_ambiguous(Str s)
     Value v;
     const char *code;
     return yaml_schema_resolve(s, &v) != YAML_SCALAR_FITS || v.kind != VALUE_STRING ||
-           yaml_schema_lint(s, &code) != NULL || is_old_number(s) || str_eq(s, STR("<<")) ||
+           yaml_schema_lint(s, &code) != NULL || is_yaml11_number(s) || str_eq(s, STR("<<")) ||
            str_eq(s, STR("="));
 }
 
@@ -190,24 +190,24 @@ static void put_literal(YamlPrint *print, Str s, uint32_t indent)
     }
     size_t line_ends = s.len - end;
     buf_put_c(print->out, line_ends == 0 ? "|-" : line_ends == 1 ? "|" : "|+");
-    for (size_t at = 0; at < end;) {
-        size_t next = str_find(s, STR("\n"), at);
+    for (size_t pos = 0; pos < end;) {
+        size_t next = str_find(s, STR("\n"), pos);
         next = next == STR_NOT_FOUND || next > end ? end : next;
-        start_line(print, next > at ? indent : 0);
-        buf_put(print->out, str_slice(s, at, next));
-        at = next + 1;
+        start_line(print, next > pos ? indent : 0);
+        buf_put(print->out, str_slice(s, pos, next));
+        pos = next + 1;
     }
     for (size_t i = 1; i < line_ends; i++) {
         start_line(print, 0);
     }
 }
 
-/* Whether to break after the word at `at` because the line is full: only single spaces between
+/* Whether to break after the word at `pos` because the line is full: only single spaces between
  * words can become line breaks. */
-static bool is_break_point(const YamlPrint *print, Str s, size_t at, YamlPosition position)
+static bool is_break_point(const YamlPrint *print, Str s, size_t pos, YamlPosition position)
 {
-    return s.data[at] == ' ' && !position.key && at > 0 && at + 1 < s.len &&
-           s.data[at - 1] != ' ' && s.data[at + 1] != ' ' && is_wide(print);
+    return s.data[pos] == ' ' && !position.key && pos > 0 && pos + 1 < s.len &&
+           s.data[pos - 1] != ' ' && s.data[pos + 1] != ' ' && is_wide(print);
 }
 
 static void put_words(YamlPrint *print, Str s, YamlPosition position, bool quoted)
@@ -247,16 +247,16 @@ static void put_escape(Buf *out, uint32_t code)
 static void put_double(YamlPrint *print, Str s)
 {
     buf_put_char(print->out, '"');
-    for (size_t at = 0; at < s.len;) {
-        size_t start = at;
-        uint32_t code = utf8_next(s, &at);
+    for (size_t pos = 0; pos < s.len;) {
+        size_t start = pos;
+        uint32_t code = utf8_next(s, &pos);
         if (code == '"' || code == '\\' || !is_printable(code) ||
             (print->style.ascii && code > 0x7e)) {
             put_escape(print->out, code);
         } else if (code == UTF8_REPLACEMENT) {
             utf8_put(print->out, code); /* also for bytes that are not UTF-8 */
         } else {
-            buf_put(print->out, str_slice(s, start, at));
+            buf_put(print->out, str_slice(s, start, pos));
         }
     }
     buf_put_char(print->out, '"');

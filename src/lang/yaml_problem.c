@@ -11,9 +11,9 @@ typedef struct SyntaxError {
     Str text;
     const char *problem; /* libyaml's message; never NULL */
     const char *context;
-    uint32_t at;         /* where libyaml stopped */
+    uint32_t pos;        /* where libyaml stopped */
     uint32_t context_at; /* start of the enclosing construct, if there is a context */
-    size_t line_start;   /* start of the line of `at` */
+    size_t line_start;   /* start of the line of `pos` */
     size_t line_end;
 } SyntaxError;
 
@@ -26,30 +26,30 @@ static bool is_break(char c)
     return c == '\n' || c == '\r';
 }
 
-static char char_at(const SyntaxError *failure, size_t at)
+static char char_at(const SyntaxError *failure, size_t pos)
 {
-    return at < failure->text.len ? failure->text.data[at] : '\0';
+    return pos < failure->text.len ? failure->text.data[pos] : '\0';
 }
 
-static size_t line_start_of(Str text, size_t at)
+static size_t line_start_of(Str text, size_t pos)
 {
-    while (at > 0 && !is_break(text.data[at - 1])) {
-        at--;
+    while (pos > 0 && !is_break(text.data[pos - 1])) {
+        pos--;
     }
-    return at;
+    return pos;
 }
 
-static size_t skip_blanks(Str text, size_t at)
+static size_t skip_blanks(Str text, size_t pos)
 {
-    while (at < text.len && (text.data[at] == ' ' || text.data[at] == '\t')) {
-        at++;
+    while (pos < text.len && (text.data[pos] == ' ' || text.data[pos] == '\t')) {
+        pos++;
     }
-    return at;
+    return pos;
 }
 
-static uint32_t line_number(const YamlLoad *load, uint32_t at)
+static uint32_t line_number(const YamlLoad *load, uint32_t pos)
 {
-    return source_location(load->source, at).line;
+    return source_location(load->source, pos).line;
 }
 
 /* The text up to the end of the line, without trailing whitespace and comment. */
@@ -121,10 +121,10 @@ void yaml_problem_template(YamlLoad *load, uint32_t start, uint32_t end, bool br
     hint_quotes(load, problem, "quote the template", whole);
 }
 
-static bool is_template_start(Str text, size_t at)
+static bool is_template_start(Str text, size_t pos)
 {
-    return at + 1 < text.len && text.data[at] == '{' &&
-           (text.data[at + 1] == '{' || text.data[at + 1] == '%' || text.data[at + 1] == '#');
+    return pos + 1 < text.len && text.data[pos] == '{' &&
+           (text.data[pos + 1] == '{' || text.data[pos + 1] == '%' || text.data[pos + 1] == '#');
 }
 
 static bool report_template(const SyntaxError *failure, size_t start, bool bracketed)
@@ -144,7 +144,7 @@ static bool report_template(const SyntaxError *failure, size_t start, bool brack
 static bool find_template(const SyntaxError *failure)
 {
     const YamlLoad *load = failure->load;
-    if (load->template_line_end > 0 && failure->at <= load->template_line_end + 1) {
+    if (load->template_line_end > 0 && failure->pos <= load->template_line_end + 1) {
         return true; /* already reported; this error is a consequence */
     }
     for (uint32_t i = 0; i < load->depth; i++) {
@@ -165,14 +165,14 @@ static bool find_template(const SyntaxError *failure)
         }
         value = colon + 2;
     }
-    return is_template_start(failure->text, value) && value <= failure->at &&
+    return is_template_start(failure->text, value) && value <= failure->pos &&
            report_template(failure, value, false);
 }
 
 /* --- Quotes and brackets ------------------------------------------------------------------ */
 
 /* The end of the value at `start`: of the line, or before what ends it inside of brackets. */
-static Str value_text(Str text, size_t start, size_t behind)
+static Str value_text(Str text, size_t start, size_t after)
 {
     Str whole = rest_of_line(text, start);
     size_t line = start;
@@ -181,7 +181,7 @@ static Str value_text(Str text, size_t start, size_t behind)
         char c = text.data[--line];
         open += c == '{' || c == '[' ? 1 : c == '}' || c == ']' ? -1 : 0;
     }
-    for (size_t i = behind - start; open > 0 && i < whole.len; i++) {
+    for (size_t i = after - start; open > 0 && i < whole.len; i++) {
         if (strchr(",}]", whole.data[i]) != NULL) {
             return str_slice(whole, 0, i);
         }
@@ -192,22 +192,22 @@ static Str value_text(Str text, size_t start, size_t behind)
 static bool find_text_after_quote(const SyntaxError *failure)
 {
     YamlLoad *load = failure->load;
-    if (!load->last_quoted || load->last_end > failure->at || load->last_end == 0) {
+    if (!load->last_quoted || load->last_end > failure->pos || load->last_end == 0) {
         return false;
     }
-    size_t behind = skip_blanks(failure->text, load->last_end);
-    char next = char_at(failure, behind);
-    if (behind != failure->at || next == '\0' || is_break(next) || next == ':') {
+    size_t after = skip_blanks(failure->text, load->last_end);
+    char next = char_at(failure, after);
+    if (after != failure->pos || next == '\0' || is_break(next) || next == ':') {
         return false;
     }
-    Str whole = value_text(failure->text, load->last_start, behind);
+    Str whole = value_text(failure->text, load->last_start, after);
     /* 'it's': the quote inside of the text has ended it. */
-    bool is_inner = behind == load->last_end && whole.len > 2 && whole.data[0] == '\'' &&
+    bool is_inner = after == load->last_end && whole.len > 2 && whole.data[0] == '\'' &&
                     whole.data[whole.len - 1] == '\'';
     Str inner = is_inner ? str_slice(whole, 1, whole.len - 1) : STR_EMPTY;
     Str quoted = is_inner ? in_quotes(load->problems->arena, inner) : STR_EMPTY;
-    Problem *problem = problems_add(load->problems, "E0104", load->source, (uint32_t)behind,
-                                    (uint32_t)(load->last_start + whole.len - behind),
+    Problem *problem = problems_add(load->problems, "E0104", load->source, (uint32_t)after,
+                                    (uint32_t)(load->last_start + whole.len - after),
                                     "unexpected text after the closing quote");
     if (quoted.len > 0) {
         problem->hint = arena_format(load->problems->arena, "write %" STR_FMT, STR_ARG(quoted));
@@ -253,26 +253,26 @@ static bool find_open_bracket(const SyntaxError *failure)
     if (opening != '[' && opening != '{') {
         return false; /* the pair in `[a: b]` has no brackets itself */
     }
-    char found = char_at(failure, failure->at);
+    char found = char_at(failure, failure->pos);
     bool mismatch = (found == ']' || found == '}') && found != closing;
     bool key_below = found == ':' && failure->line_start > open->start &&
                      strstr(failure->problem, "did not find expected ','") != NULL;
-    if (failure->at < failure->text.len && !mismatch && !key_below) {
+    if (failure->pos < failure->text.len && !mismatch && !key_below) {
         return false;
     }
     if (mismatch) {
-        Problem *problem = problems_add(load->problems, "E0110", load->source, failure->at, 1,
+        Problem *problem = problems_add(load->problems, "E0110", load->source, failure->pos, 1,
                                         "'%c' does not close this '%c'", found, opening);
-        LineColumn place = source_location(load->source, open->start);
+        LineColumn location = source_location(load->source, open->start);
         problem->hint = arena_format(load->problems->arena, "'%c' was opened at line %u, column %u",
-                                     opening, place.line, place.column);
+                                     opening, location.line, location.column);
         return true;
     }
     Problem *problem = problems_add(load->problems, "E0110", load->source, open->start, 1,
                                     "this '%c' is never closed", opening);
     Arena *arena = load->problems->arena;
     problem->hint = key_below ? arena_format(arena, "a '%c' is missing before line %u", closing,
-                                             line_number(load, failure->at))
+                                             line_number(load, failure->pos))
                               : arena_format(arena, "a '%c' is missing", closing);
     return true;
 }
@@ -284,18 +284,18 @@ static bool find_open_bracket(const SyntaxError *failure)
 static bool find_tight_colon(Str text, size_t start, size_t *colon)
 {
     size_t end = yaml_text_line_end(text, start);
-    size_t at = skip_blanks(text, start);
-    while (at + 1 < end && text.data[at] == '-' && text.data[at + 1] == ' ') {
-        at = skip_blanks(text, at + 2);
+    size_t pos = skip_blanks(text, start);
+    while (pos + 1 < end && text.data[pos] == '-' && text.data[pos + 1] == ' ') {
+        pos = skip_blanks(text, pos + 2);
     }
-    for (; at + 1 < end; at++) {
-        char c = text.data[at];
+    for (; pos + 1 < end; pos++) {
+        char c = text.data[pos];
         if (c == ' ' || c == '"' || c == '\'' || c == '#') {
             return false;
         }
         if (c == ':') {
-            *colon = at;
-            return text.data[at + 1] != ' ' && text.data[at + 1] != '/';
+            *colon = pos;
+            return text.data[pos + 1] != ' ' && text.data[pos + 1] != '/';
         }
     }
     return false;
@@ -309,9 +309,9 @@ static bool find_missing_space(const SyntaxError *failure)
                          strstr(failure->problem, "mapping values are not allowed") != NULL;
     for (size_t i = 0; expects_colon && i < COUNT_OF(candidates); i++) {
         size_t colon;
-        if (candidates[i] <= failure->at && (i == 0 || failure->context != NULL) &&
+        if (candidates[i] <= failure->pos && (i == 0 || failure->context != NULL) &&
             find_tight_colon(failure->text, line_start_of(failure->text, candidates[i]), &colon) &&
-            colon < failure->at) {
+            colon < failure->pos) {
             Problem *problem = problems_add(load->problems, "E0111", load->source, (uint32_t)colon,
                                             1, "missing space after this ':'");
             problem->hint = STR("write 'key: value'");
@@ -330,7 +330,7 @@ static bool find_second_colon(const SyntaxError *failure)
     size_t first_line = line_start_of(failure->text, load->last_start);
     if (first_line == failure->line_start) {
         Str whole = rest_of_line(failure->text, load->last_start);
-        Problem *problem = problems_add(load->problems, "E0108", load->source, failure->at, 1,
+        Problem *problem = problems_add(load->problems, "E0108", load->source, failure->pos, 1,
                                         "a value on the same line cannot contain another ': '");
         hint_quotes(load, problem, "quote the value", whole);
         return true;
@@ -348,7 +348,7 @@ static bool find_second_colon(const SyntaxError *failure)
     size_t key = skip_blanks(failure->text, failure->line_start);
     Problem *problem =
         problems_add(load->problems, "E0117", load->source, (uint32_t)key,
-                     (uint32_t)(failure->at - key), "this line continues the text above it");
+                     (uint32_t)(failure->pos - key), "this line continues the text above it");
     problem->hint = STR("give both keys the same indentation");
     return true;
 }
@@ -358,16 +358,16 @@ static bool find_second_colon(const SyntaxError *failure)
 static bool find_tab(const SyntaxError *failure)
 {
     YamlLoad *load = failure->load;
-    if (char_at(failure, failure->at) != '\t') {
+    if (char_at(failure, failure->pos) != '\t') {
         return false;
     }
-    size_t end = failure->at;
+    size_t end = failure->pos;
     while (char_at(failure, end) == '\t') {
         end++;
     }
     Problem *problem =
-        problems_add(load->problems, "E0107", load->source, failure->at,
-                     (uint32_t)(end - failure->at), "tabs are not allowed for indentation");
+        problems_add(load->problems, "E0107", load->source, failure->pos,
+                     (uint32_t)(end - failure->pos), "tabs are not allowed for indentation");
     problem->hint = STR("use spaces");
     return true;
 }
@@ -378,16 +378,16 @@ static bool find_wrong_indentation(const SyntaxError *failure)
     bool in_map = strstr(failure->problem, "did not find expected key") != NULL;
     bool in_list = strstr(failure->problem, "did not find expected '-' indicator") != NULL;
     if ((!in_map && !in_list) || failure->context == NULL ||
-        skip_blanks(failure->text, failure->line_start) != failure->at) {
+        skip_blanks(failure->text, failure->line_start) != failure->pos) {
         return false;
     }
     size_t context_line = line_start_of(failure->text, failure->context_at);
-    size_t column = failure->at - failure->line_start;
+    size_t column = failure->pos - failure->line_start;
     size_t wanted = failure->context_at - context_line;
     uint32_t line = line_number(load, failure->context_at);
     Arena *arena = load->problems->arena;
     if (column == wanted) {
-        Problem *problem = problems_add(load->problems, "E0101", load->source, failure->at, 1,
+        Problem *problem = problems_add(load->problems, "E0101", load->source, failure->pos, 1,
                                         in_list ? "expected a list item starting with '- '"
                                                 : "expected a line of the form 'key: value'");
         problem->hint =
@@ -404,11 +404,11 @@ static bool find_wrong_indentation(const SyntaxError *failure)
 
 static size_t indentation_of(Str text, size_t line)
 {
-    size_t at = line;
-    while (at < text.len && text.data[at] == ' ') {
-        at++;
+    size_t pos = line;
+    while (pos < text.len && text.data[pos] == ' ') {
+        pos++;
     }
-    return at - line;
+    return pos - line;
 }
 
 /* Whether the line ends with the header of a block scalar: |, >, |-, >2 ... */
@@ -425,11 +425,11 @@ static bool begins_block(Str line)
 /* The column of the key in a line: after its indentation and the dashes of lists. */
 static size_t key_column(Str line)
 {
-    size_t at = skip_blanks(line, 0);
-    while (at + 1 < line.len && line.data[at] == '-' && line.data[at + 1] == ' ') {
-        at = skip_blanks(line, at + 1);
+    size_t pos = skip_blanks(line, 0);
+    while (pos + 1 < line.len && line.data[pos] == '-' && line.data[pos + 1] == ' ') {
+        pos = skip_blanks(line, pos + 1);
     }
-    return at;
+    return pos;
 }
 
 static void report_block_text(const SyntaxError *failure, size_t line, size_t indent, size_t wanted,
@@ -458,8 +458,8 @@ static bool find_block_text(const SyntaxError *failure)
     }
     size_t line = line_start_of(text, failure->context_at), indent = indentation_of(text, line);
     size_t first = 0; /* indentation of the block, from its first line */
-    for (size_t at = line; at > 0;) {
-        size_t above = line_start_of(text, at - 1);
+    for (size_t pos = line; pos > 0;) {
+        size_t above = line_start_of(text, pos - 1);
         Str content = str_slice(text, above, yaml_text_line_end(text, above));
         bool blank = str_trim(content).len == 0;
         if (!blank && begins_block(content)) {
@@ -486,7 +486,7 @@ static bool find_block_text(const SyntaxError *failure)
             return false;
         }
         first = blank ? first : indentation_of(text, above);
-        at = above;
+        pos = above;
     }
     return false;
 }
@@ -514,7 +514,7 @@ static bool find_forbidden_start(const SyntaxError *failure)
     if (!alias && !cannot_start) {
         return false;
     }
-    uint32_t start = alias ? failure->context_at : failure->at;
+    uint32_t start = alias ? failure->context_at : failure->pos;
     Str whole = rest_of_line(failure->text, start);
     size_t len = whole.len == 0 ? 0 : 1;
     while (len < whole.len && utf8_is_continuation(whole.data[len])) {
@@ -543,13 +543,13 @@ static bool find_bad_bytes(const SyntaxError *failure)
     if (load->parser.error != YAML_READER_ERROR) {
         return false;
     }
-    uint32_t at = (uint32_t)(load->base + load->parser.problem_offset);
+    uint32_t pos = (uint32_t)(load->base + load->parser.problem_offset);
     bool control = strstr(failure->problem, "control characters") != NULL;
-    Problem *problem = problems_add(load->problems, "E0106", load->source, at, 1,
+    Problem *problem = problems_add(load->problems, "E0106", load->source, pos, 1,
                                     control ? "the control character U+%04X is not allowed"
                                             : "byte 0x%02X is not valid UTF-8",
                                     control ? (unsigned)load->parser.problem_value
-                                            : (unsigned)(unsigned char)char_at(failure, at));
+                                            : (unsigned)(unsigned char)char_at(failure, pos));
     problem->hint =
         control ? STR("write it as an escape in double quotes") : STR("save the file as UTF-8");
     return true;
@@ -558,13 +558,13 @@ static bool find_bad_bytes(const SyntaxError *failure)
 /* --- Everything else ---------------------------------------------------------------------- */
 
 /* Fragments of libyaml's messages, and our replacements. */
-static const struct Wording {
-    const char *theirs;
+static const struct ErrorText {
+    const char *libyaml_text;
     const char *code;
-    const char *ours;
+    const char *message;
     const char *hint;
     const char *context; /* fragment of libyaml's context; NULL: any */
-} wordings[] = {
+} error_texts[] = {
     { "unknown escape character", "E0119", "unknown escape in double quotes",
       "use single quotes to keep a backslash" },
     { "did not find expected hexdecimal number", "E0119", "this escape needs hexadecimal digits",
@@ -598,18 +598,18 @@ static void report_by_table(const SyntaxError *failure)
 {
     YamlLoad *load = failure->load;
     const char *context = failure->context == NULL ? "" : failure->context;
-    for (size_t i = 0; i < COUNT_OF(wordings); i++) {
-        if (strstr(failure->problem, wordings[i].theirs) != NULL &&
-            (wordings[i].context == NULL || strstr(context, wordings[i].context) != NULL)) {
-            bool at_key = strcmp(wordings[i].theirs, "could not find expected ':'") == 0;
-            Problem *problem =
-                problems_add(load->problems, wordings[i].code, load->source,
-                             at_key ? failure->context_at : failure->at, 1, "%s", wordings[i].ours);
-            problem->hint = str_from_c(wordings[i].hint);
+    for (size_t i = 0; i < COUNT_OF(error_texts); i++) {
+        if (strstr(failure->problem, error_texts[i].libyaml_text) != NULL &&
+            (error_texts[i].context == NULL || strstr(context, error_texts[i].context) != NULL)) {
+            bool at_key = strcmp(error_texts[i].libyaml_text, "could not find expected ':'") == 0;
+            Problem *problem = problems_add(load->problems, error_texts[i].code, load->source,
+                                            at_key ? failure->context_at : failure->pos, 1, "%s",
+                                            error_texts[i].message);
+            problem->hint = str_from_c(error_texts[i].hint);
             return;
         }
     }
-    problems_add(load->problems, "E0101", load->source, failure->at, 1, "%s%s%s", context,
+    problems_add(load->problems, "E0101", load->source, failure->pos, 1, "%s%s%s", context,
                  context[0] == '\0' ? "" : ": ", failure->problem);
 }
 
@@ -621,11 +621,11 @@ void yaml_problem_syntax(YamlLoad *load)
         .text = load->text,
         .problem = parser->problem == NULL ? "not readable" : parser->problem,
         .context = parser->context,
-        .at = yaml_load_offset(load, parser->problem_mark.index),
+        .pos = yaml_load_offset(load, parser->problem_mark.index),
         .context_at = yaml_load_offset(load, parser->context_mark.index),
     };
-    failure.line_start = line_start_of(load->text, failure.at);
-    failure.line_end = yaml_text_line_end(load->text, failure.at);
+    failure.line_start = line_start_of(load->text, failure.pos);
+    failure.line_end = yaml_text_line_end(load->text, failure.pos);
     static bool (*const detectors[])(const SyntaxError *failure) = {
         find_bad_bytes,        find_template,          find_tab,           find_open_quote,
         find_text_after_quote, find_open_bracket,      find_missing_space, find_second_colon,

@@ -28,9 +28,9 @@ static bool is_flow_indicator(char c)
     return c != '\0' && strchr(",[]{}", c) != NULL;
 }
 
-static char char_at(const YamlLoad *load, size_t at)
+static char char_at(const YamlLoad *load, size_t pos)
 {
-    return at < load->text.len ? load->text.data[at] : '\0';
+    return pos < load->text.len ? load->text.data[pos] : '\0';
 }
 
 /* Whether the parser would accept every character, so that a repair cannot hide an invalid one. */
@@ -39,8 +39,8 @@ static bool is_clean(Str text)
     if (!utf8_is_valid(text)) {
         return false;
     }
-    for (size_t at = 0; at < text.len;) {
-        uint32_t code = utf8_next(text, &at);
+    for (size_t pos = 0; pos < text.len;) {
+        uint32_t code = utf8_next(text, &pos);
         bool control = code < 0x20 && code != '\t' && code != '\n' && code != '\r';
         if (control || (code >= 0x7f && code < 0xa0 && code != 0x85) || code == 0xfeff ||
             code == 0xfffe || code == 0xffff) {
@@ -66,7 +66,7 @@ bool yaml_repair_make_copy(YamlLoad *load)
 static bool begin(YamlLoad *load)
 {
     YamlRepair *repair = &load->repair;
-    if (repair->again) {
+    if (repair->needs_reparse) {
         return true; /* several locations in one pass */
     }
     if (repair->count >= YAML_REPAIRS_MAX ||
@@ -80,7 +80,7 @@ static bool begin(YamlLoad *load)
         return false;
     }
     repair->count++;
-    repair->again = true;
+    repair->needs_reparse = true;
     return true;
 }
 
@@ -97,12 +97,12 @@ static int parent_indent(const YamlLoad *load)
 
 /* --- Document markers and directives ------------------------------------------------------ */
 
-bool yaml_repair_comment(YamlLoad *load, uint32_t at)
+bool yaml_repair_comment(YamlLoad *load, uint32_t pos)
 {
     if (!begin(load)) {
         return false;
     }
-    load->repair.copy[at] = '#';
+    load->repair.copy[pos] = '#';
     return true;
 }
 
@@ -119,9 +119,9 @@ bool yaml_repair_document(YamlLoad *load, uint32_t dots)
 
 /* Tabs may separate and occur in blank lines, but not indent. Whether what follows needs
  * indentation becomes known when it is parsed: yaml_repair_is_tabbed(). */
-static bool repair_tab(YamlLoad *load, size_t at, bool in_text)
+static bool repair_tab(YamlLoad *load, size_t pos, bool in_text)
 {
-    size_t start = at, end = at;
+    size_t start = pos, end = pos;
     while (start > load->base && is_blank(load->text.data[start - 1])) {
         start--;
     }
@@ -175,30 +175,30 @@ static bool repair_flow_key(YamlLoad *load, uint32_t colon)
         return false;
     }
     bool comment = false, changed = false;
-    for (size_t at = key.start; at < colon; at++) {
-        bool line_ends = is_break(load->text.data[at]);
-        bool in_key = at < (size_t)key.start + key.span;
-        comment = !line_ends && (comment || (!in_key && load->text.data[at] == '#'));
+    for (size_t pos = key.start; pos < colon; pos++) {
+        bool line_ends = is_break(load->text.data[pos]);
+        bool in_key = pos < (size_t)key.start + key.span;
+        comment = !line_ends && (comment || (!in_key && load->text.data[pos] == '#'));
         if (line_ends && in_key && !changed && key.kind == VALUE_STRING) {
             add_fix(load, key.start, arena_copy(load->arena, value_str(key)));
             changed = true;
         }
         if (line_ends || comment) {
-            load->repair.copy[at] = ' ';
+            load->repair.copy[pos] = ' ';
         }
     }
     return true;
 }
 
 /* Inside brackets plain text may start with ':' or '?' if no space follows. */
-static bool repair_plain_start(YamlLoad *load, uint32_t at)
+static bool repair_plain_start(YamlLoad *load, uint32_t pos)
 {
-    char next = char_at(load, (size_t)at + 1);
+    char next = char_at(load, (size_t)pos + 1);
     if (load->flow_depth == 0 || next == '\0' || ascii_is_space(next) || is_flow_indicator(next) ||
         !begin(load)) {
         return false;
     }
-    load->repair.copy[at] = 'x';
+    load->repair.copy[pos] = 'x';
     return true;
 }
 
@@ -220,9 +220,9 @@ static bool repair_block(YamlLoad *load, uint32_t start)
     if (!yaml_block_read(load, start, parent_indent(load), &block) || !begin(load)) {
         return false;
     }
-    for (size_t at = block.content; at < block.end; at++) {
-        if (!is_break(load->text.data[at])) {
-            load->repair.copy[at] = ' ';
+    for (size_t pos = block.content; pos < block.end; pos++) {
+        if (!is_break(load->text.data[pos])) {
+            load->repair.copy[pos] = ' ';
         }
     }
     add_fix(load, start, block.text);
@@ -232,12 +232,12 @@ static bool repair_block(YamlLoad *load, uint32_t start)
 bool yaml_repair_root_block(YamlLoad *load, uint32_t start)
 {
     Str text = load->text;
-    size_t at = yaml_block_header(text, start).content;
-    while (at < text.len && is_break(text.data[at])) {
-        at = yaml_text_next_line(text, at);
+    size_t pos = yaml_block_header(text, start).content;
+    while (pos < text.len && is_break(text.data[pos])) {
+        pos = yaml_text_next_line(text, pos);
     }
-    if (at >= text.len || text.data[at] == ' ' || yaml_text_is_marker(text, at, '-') ||
-        yaml_text_is_marker(text, at, '.')) {
+    if (pos >= text.len || text.data[pos] == ' ' || yaml_text_is_marker(text, pos, '-') ||
+        yaml_text_is_marker(text, pos, '.')) {
         return false;
     }
     return repair_block(load, start);
@@ -245,25 +245,25 @@ bool yaml_repair_root_block(YamlLoad *load, uint32_t start)
 
 /* --- Anchors ------------------------------------------------------------------------------ */
 
-Str yaml_repair_name(const YamlLoad *load, uint32_t at)
+Str yaml_repair_name(const YamlLoad *load, uint32_t pos)
 {
-    size_t end = (size_t)at + 1;
+    size_t end = (size_t)pos + 1;
     while (end < load->text.len && !ascii_is_space(load->text.data[end]) &&
            !is_flow_indicator(load->text.data[end])) {
         end++;
     }
-    return str_slice(load->text, (size_t)at + 1, end);
+    return str_slice(load->text, (size_t)pos + 1, end);
 }
 
-bool yaml_repair_anchor(YamlLoad *load, uint32_t at)
+bool yaml_repair_anchor(YamlLoad *load, uint32_t pos)
 {
-    Str name = yaml_repair_name(load, at);
+    Str name = yaml_repair_name(load, pos);
     if (name.len == 0 || !begin(load)) {
         return false;
     }
     for (size_t i = 0; i < name.len; i++) {
         if (!ascii_is_name(name.data[i]) && name.data[i] != '-') {
-            load->repair.copy[at + 1 + i] = 'x';
+            load->repair.copy[pos + 1 + i] = 'x';
         }
     }
     return true;
@@ -279,13 +279,13 @@ bool yaml_repair_syntax(YamlLoad *load)
     if (parser->error == YAML_READER_ERROR) {
         return false;
     }
-    uint32_t at = yaml_load_offset(load, parser->problem_mark.index);
+    uint32_t pos = yaml_load_offset(load, parser->problem_mark.index);
     uint32_t context_at = yaml_load_offset(load, parser->context_mark.index);
     if (strcmp(context, "while scanning a block scalar") == 0) {
-        return char_at(load, at) == '\t' && repair_block(load, context_at);
+        return char_at(load, pos) == '\t' && repair_block(load, context_at);
     }
-    if (char_at(load, at) == '\t') {
-        return repair_tab(load, at, strcmp(context, "while scanning a plain scalar") == 0);
+    if (char_at(load, pos) == '\t') {
+        return repair_tab(load, pos, strcmp(context, "while scanning a plain scalar") == 0);
     }
     if (strcmp(context, "while scanning an anchor") == 0) {
         return yaml_repair_anchor(load, context_at);
@@ -295,10 +295,10 @@ bool yaml_repair_syntax(YamlLoad *load)
                yaml_repair_anchor(load, context_at);
     }
     if (strcmp(problem, "did not find expected ',' or '}'") == 0) {
-        return repair_flow_key(load, at);
+        return repair_flow_key(load, pos);
     }
     if (strcmp(problem, "did not find expected node content") == 0) {
-        return char_at(load, at) == ':' && repair_plain_start(load, at);
+        return char_at(load, pos) == ':' && repair_plain_start(load, pos);
     }
     return false;
 }

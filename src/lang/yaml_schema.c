@@ -58,14 +58,14 @@ static bool resolve_bool(Str text, Value *out)
     return false;
 }
 
-/* Length of the run of decimal digits at `at`. */
-static size_t digits_at(Str text, size_t at)
+/* Length of the run of decimal digits at `pos`. */
+static size_t digits_at(Str text, size_t pos)
 {
-    size_t end = at;
+    size_t end = pos;
     while (end < text.len && ascii_is_digit(text.data[end])) {
         end++;
     }
-    return end - at;
+    return end - pos;
 }
 
 typedef enum Shape {
@@ -77,33 +77,33 @@ typedef enum Shape {
 /* [-+]? [0-9]+, or [-+]? ( \. [0-9]+ | [0-9]+ ( \. [0-9]* )? ) ( [eE] [-+]? [0-9]+ )? */
 static Shape decimal_shape(Str text)
 {
-    size_t at = text.data[0] == '-' || text.data[0] == '+' ? 1 : 0;
-    size_t whole = digits_at(text, at);
-    at += whole;
-    if (at == text.len) {
+    size_t pos = text.data[0] == '-' || text.data[0] == '+' ? 1 : 0;
+    size_t whole = digits_at(text, pos);
+    pos += whole;
+    if (pos == text.len) {
         return whole > 0 ? SHAPE_INT : SHAPE_NONE;
     }
-    if (text.data[at] == '.') {
-        size_t fraction = digits_at(text, at + 1);
-        at += 1 + fraction;
+    if (text.data[pos] == '.') {
+        size_t fraction = digits_at(text, pos + 1);
+        pos += 1 + fraction;
         if (whole + fraction == 0) {
             return SHAPE_NONE;
         }
     } else if (whole == 0) {
         return SHAPE_NONE;
     }
-    if (at < text.len && (text.data[at] == 'e' || text.data[at] == 'E')) {
-        at++;
-        if (at < text.len && (text.data[at] == '-' || text.data[at] == '+')) {
-            at++;
+    if (pos < text.len && (text.data[pos] == 'e' || text.data[pos] == 'E')) {
+        pos++;
+        if (pos < text.len && (text.data[pos] == '-' || text.data[pos] == '+')) {
+            pos++;
         }
-        size_t exponent = digits_at(text, at);
+        size_t exponent = digits_at(text, pos);
         if (exponent == 0) {
             return SHAPE_NONE;
         }
-        at += exponent;
+        pos += exponent;
     }
-    return at == text.len ? SHAPE_FLOAT : SHAPE_NONE;
+    return pos == text.len ? SHAPE_FLOAT : SHAPE_NONE;
 }
 
 static bool resolve_special_float(Str text, Value *out)
@@ -354,7 +354,7 @@ const char *yaml_schema_lint(Str text, const char **code)
  * intend, such as the ciphertext of a vault, so they are reported. */
 
 /* Tags of other tools, by prefix. */
-static const struct Foreign {
+static const struct ForeignTag {
     const char *tag;
     bool whole; /* match the entire tag, not only its start */
     const char *hint;
@@ -410,16 +410,16 @@ static void add_hint(YamlLoad *load, Str tag, Problem *problem)
     problem->hint = STR("remove it: the tag is ignored");
 }
 
-void yaml_tag_check(YamlLoad *load, Str tag, uint32_t at, uint32_t end)
+void yaml_tag_check(YamlLoad *load, Str tag, uint32_t pos, uint32_t end)
 {
     if (str_eq(tag, STR("!")) || str_eq(tag, STR("!secret")) || tag_find(tag) != NULL ||
         !yaml_load_may_report(load)) {
         return;
     }
-    Value written = { .start = at, .span = end - at };
-    Problem *problem = problems_add_as(
+    Value written = { .start = pos, .span = end - pos };
+    Problem *problem = problems_add_severity(
         load->problems, load->options.strict_tags ? SEVERITY_ERROR : SEVERITY_WARNING, "E0121",
-        load->source, at, end - at, "unknown tag %" STR_FMT,
+        load->source, pos, end - pos, "unknown tag %" STR_FMT,
         STR_ARG(yaml_load_excerpt(load, written)));
     add_hint(load, tag, problem);
 }

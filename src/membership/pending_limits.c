@@ -16,7 +16,7 @@ typedef struct PendingSlot {
 } PendingSlot;
 
 struct PendingLimits {
-    Rate join_total, row_total;
+    RateBucket join_total, row_total;
     RateTable join_sources, row_sources;
     PendingSlot slots[ROWS_MAX];
     uint32_t count;

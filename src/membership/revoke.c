@@ -173,7 +173,7 @@ static bool find_owner(Revocation *revocation, Error *err)
 void revoke_serial(const ClusterStore *cluster_store, Str serial, ClusterDone *done, void *context)
 {
     Error err;
-    if (serial.len != SERIAL_OURS || !hex_is(serial)) {
+    if (serial.len != SERIAL_OURS || !hex_is_valid(serial)) {
         error_set(&err, ERROR_INVALID, "a serial number must have %d digits (0-9, a-f)",
                   SERIAL_OURS);
         done(context, &err);

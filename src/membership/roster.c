@@ -43,9 +43,9 @@ struct Roster {
     Arena arena;
     Str prefix;
     Str revocations; /* key */
-    Ordered names;
-    Ordered serials; /* serial numbers of nodes that have one */
-    Ordered labels;
+    OrderedSet names;
+    OrderedSet serials; /* serial numbers of nodes that have one */
+    OrderedSet labels;
     uint32_t alive, unreadable;
     Arena list; /* holds the revocations */
     RevocationList revoked;
@@ -391,7 +391,7 @@ const RosterNode *roster_find_any(const Roster *roster, Str name)
 
 const RosterNode *roster_find_serial(const Roster *roster, Str serial)
 {
-    OrderedCursor at = ordered_from(&roster->serials, serial);
+    OrderedCursor at = ordered_lower_bound(&roster->serials, serial);
     const Member *member = member_of_serial(ordered_next(&roster->serials, &at));
     bool found = member != NULL && str_eq_c(serial, member->node.record.serial);
     return found ? &member->node : NULL;
@@ -408,9 +408,9 @@ uint32_t roster_alive(const Roster *roster)
 }
 
 /* The position after `key`. */
-static OrderedCursor position_after(const Ordered *ordered, Str key)
+static OrderedCursor position_after(const OrderedSet *ordered, Str key)
 {
-    OrderedCursor position = ordered_from(ordered, key), next = position;
+    OrderedCursor position = ordered_lower_bound(ordered, key), next = position;
     const Str *found = ordered_next(ordered, &next);
     return found != NULL && str_eq(*found, key) ? next : position;
 }

@@ -47,7 +47,7 @@ static bool bytes_decode(Arena *arena, Value value, void *member, Error *err)
 static void bytes_encode(const void *member, Buf *out)
 {
     buf_put_char(out, '"');
-    base64_put(out, *(const Str *)member);
+    base64_encode(out, *(const Str *)member);
     buf_put_char(out, '"');
 }
 

@@ -22,7 +22,7 @@ bool action_call_find(const SiteLoad *load, Value name, ActionCall *out)
 {
     Str text = STR_EMPTY;
     (void)site_text(load, name, &text);
-    *out = (ActionCall){ .place = name };
+    *out = (ActionCall){ .location = name };
     if (module_table_find(load->modules, text, &out->module, &out->action)) {
         return true;
     }
@@ -74,18 +74,18 @@ static bool is_below(Str path, const char *directory, Str *below)
 static Str foreign_value(const SiteLoad *load, const ActionCall *call, const ParamSpec *spec,
                          Str value)
 {
-    Str place =
+    Str location =
         arena_format(load->arena, "%s.%s.%s", call->module->name, call->action->name, spec->name);
-    return foreign_word(load->modules, FOREIGN_VALUE, place, value);
+    return foreign_word(load->modules, FOREIGN_VALUE, location, value);
 }
 
 static bool check_site_file(const SiteLoad *load, const ActionCall *call, const ParamSpec *spec,
-                            Value given, const char *directory)
+                            Value input, const char *directory)
 {
     Str name = STR_EMPTY;
-    if (!site_text(load, given, &name) || !document_is_name(name)) {
+    if (!site_text(load, input, &name) || !document_is_name(name)) {
         Problem *problem =
-            site_problem(load, "E0308", given, "'%s' must be the path of a file in %s/ of the site",
+            site_problem(load, "E0308", input, "'%s' must be the path of a file in %s/ of the site",
                          spec->name, directory);
         Str hint = foreign_word(load->modules, FOREIGN_VALUE, str_from_c(directory), name);
         problem->hint = hint.len > 0 ? hint : foreign_value(load, call, spec, name);
@@ -95,7 +95,7 @@ static bool check_site_file(const SiteLoad *load, const ActionCall *call, const 
     if (load->reader.exists == NULL || load->reader.exists(load->reader.context, path)) {
         return true;
     }
-    Problem *problem = site_problem(load, "E0301", given,
+    Problem *problem = site_problem(load, "E0301", input,
                                     "file '%" STR_FMT "' not found in the site", STR_ARG(path));
     Str below;
     problem->hint = foreign_word(load->modules, FOREIGN_VALUE, str_from_c(directory), name);
@@ -106,7 +106,7 @@ static bool check_site_file(const SiteLoad *load, const ActionCall *call, const 
         problem->hint =
             arena_format(load->problems->arena, "paths are relative to %s/: write '%" STR_FMT "'",
                          directory, STR_ARG(below));
-        site_fix(load, problem, given, below);
+        site_fix(load, problem, input, below);
     } else if (load->reader.list != NULL) {
         List *paths = list_new(load->arena, 16);
         load->reader.list(load->reader.context, str_from_c(directory), load->arena, paths);
@@ -115,25 +115,25 @@ static bool check_site_file(const SiteLoad *load, const ActionCall *call, const 
             suggest_offer(&suggest,
                           str_from_offset(value_str(paths->items[i]), strlen(directory) + 1));
         }
-        site_suggest_for(load, problem, given, &suggest);
+        site_suggest_for(load, problem, input, &suggest);
     }
     return false;
 }
 
 static bool check_site_template(const SiteLoad *load, const ActionCall *call, const ParamSpec *spec,
-                                Value given)
+                                Value input)
 {
-    return check_site_file(load, call, spec, given, "templates") &&
-           (load->reader.exists == NULL || !value_is_string(given) ||
-            document_check_template(load, value_str(given)));
+    return check_site_file(load, call, spec, input, "templates") &&
+           (load->reader.exists == NULL || !value_is_string(input) ||
+            document_check_template(load, value_str(input)));
 }
 
 /* [{file: STEP}, ..] */
-static bool check_published(const SiteLoad *load, Value given)
+static bool check_published(const SiteLoad *load, Value input)
 {
-    bool ok = given.kind == VALUE_LIST;
-    for (uint32_t i = 0; ok && i < given.list->len; i++) {
-        Value item = given.list->items[i];
+    bool ok = input.kind == VALUE_LIST;
+    for (uint32_t i = 0; ok && i < input.list->len; i++) {
+        Value item = input.list->items[i];
         ok = item.kind == VALUE_MAP && item.map->len == 1 &&
              value_is_string(item.map->entries[0].key) &&
              str_eq(value_str(item.map->entries[0].key), STR("file")) &&
@@ -141,41 +141,41 @@ static bool check_published(const SiteLoad *load, Value given)
     }
     if (!ok) {
         Problem *problem =
-            site_problem(load, "E0308", given, "this must be a list of steps that publish files");
+            site_problem(load, "E0308", input, "this must be a list of steps that publish files");
         problem->hint = STR("write '[{file: NAME OF THE STEP}]'");
     }
     return ok;
 }
 
 static bool convert_constant(const SiteLoad *load, const ActionCall *call, const ParamSpec *spec,
-                             Value given, Value *out)
+                             Value input, Value *out)
 {
-    *out = given;
+    *out = input;
     switch (spec->kind) {
-    case PARAM_SITE_FILE: return check_site_file(load, call, spec, given, "files");
-    case PARAM_SITE_TEMPLATE: return check_site_template(load, call, spec, given);
-    case PARAM_PUBLISHED: return check_published(load, given);
+    case PARAM_SITE_FILE: return check_site_file(load, call, spec, input, "files");
+    case PARAM_SITE_TEMPLATE: return check_site_template(load, call, spec, input);
+    case PARAM_PUBLISHED: return check_published(load, input);
     default: break;
     }
     Error err;
-    if (param_convert(load->arena, load->sources, spec, given, out, &err)) {
+    if (param_convert(load->arena, load->sources, spec, input, out, &err)) {
         /* 0644 and 'no' have the same meaning as in other parameters. */
         const char *known = spec->kind == PARAM_MODE   ? "E0132"
                             : spec->kind == PARAM_BOOL ? "E0131"
                                                        : NULL;
         if (known != NULL) {
-            problems_withdraw(load->problems, known, sources_get(load->sources, given.source),
-                              given.start);
+            problems_remove_warning(load->problems, known, sources_get(load->sources, input.source),
+                                    input.start);
         }
         return true;
     }
     *out = value_missing();
-    Problem *problem = site_problem(load, "E0308", given, "'%s' %s", spec->name, err.text);
-    if (value_is_string(given)) {
-        problem->hint = foreign_value(load, call, spec, value_str(given));
-        Str path = arena_format(load->arena, "files/%" STR_FMT, STR_ARG(value_str(given)));
+    Problem *problem = site_problem(load, "E0308", input, "'%s' %s", spec->name, err.text);
+    if (value_is_string(input)) {
+        problem->hint = foreign_value(load, call, spec, value_str(input));
+        Str path = arena_format(load->arena, "files/%" STR_FMT, STR_ARG(value_str(input)));
         if (problem->hint.len > 0 && param_is_path(spec) && load->reader.exists != NULL &&
-            document_is_name(value_str(given)) && load->reader.exists(load->reader.context, path)) {
+            document_is_name(value_str(input)) && load->reader.exists(load->reader.context, path)) {
             problem->hint =
                 arena_format(load->problems->arena, "'%" STR_FMT "' is in the site: %" STR_FMT,
                              STR_ARG(path), STR_ARG(problem->hint));
@@ -185,7 +185,7 @@ static bool convert_constant(const SiteLoad *load, const ActionCall *call, const
 }
 
 /* Defaults are written in our own tables: an invalid one is a bug. */
-static Value fallback_of(const SiteLoad *load, const ParamSpec *spec)
+static Value default_value(const SiteLoad *load, const ParamSpec *spec)
 {
     Value out = value_missing();
     Error err;
@@ -200,7 +200,7 @@ static Value fallback_of(const SiteLoad *load, const ParamSpec *spec)
 /* --- Keys ----------------------------------------------------------------------------------- */
 
 /* Whether a parameter differs only by an 's': "uri" and "uris". */
-static bool has_other_number(const Action *action, Str name)
+static bool differs_in_plural(const Action *action, Str name)
 {
     bool found = false;
     for (const ParamSpec *spec = action->params; spec->name != NULL && !found; spec++) {
@@ -213,14 +213,14 @@ static bool has_other_number(const Action *action, Str name)
 }
 
 /* Whether parameters, in any form, have that key. */
-static bool is_mentioned(Value given, Str name)
+static bool has_key(Value input, Str name)
 {
-    for (uint32_t i = 0; given.kind == VALUE_LIST && i < given.list->len; i++) {
-        if (given.list->items[i].kind == VALUE_MAP && is_mentioned(given.list->items[i], name)) {
+    for (uint32_t i = 0; input.kind == VALUE_LIST && i < input.list->len; i++) {
+        if (input.list->items[i].kind == VALUE_MAP && has_key(input.list->items[i], name)) {
             return true;
         }
     }
-    return given.kind == VALUE_MAP && value_get(given, name) != NULL;
+    return input.kind == VALUE_MAP && value_get(input, name) != NULL;
 }
 
 static void unknown_parameter(const SiteLoad *load, const FieldSet *others, ActionCall *call,
@@ -231,18 +231,18 @@ static void unknown_parameter(const SiteLoad *load, const FieldSet *others, Acti
                      call->module->name, call->action->name, STR_ARG(str_slice(name, 0, 100)));
     Str action = arena_format(load->arena, "%s.%s", call->module->name, call->action->name);
     problem->hint = foreign_word(load->modules, FOREIGN_PARAMETER, action, name);
-    if (problem->hint.len == 0 && others != NULL && !has_other_number(call->action, name)) {
+    if (problem->hint.len == 0 && others != NULL && !differs_in_plural(call->action, name)) {
         problem->hint = foreign_word(load->modules, FOREIGN_KEY, STR("a step"), name);
     }
     Str replacement = hint_replacement(problem->hint);
-    if (replacement.len > 0 && is_mentioned(call->given, replacement)) {
+    if (replacement.len > 0 && has_key(call->input, replacement)) {
         problem->hint = arena_format(load->arena, "'%" STR_FMT "' is given too: merge them",
                                      STR_ARG(replacement));
         return;
     }
     if (problem->hint.len > 0) {
-        int meant = action_param_index(call->action, replacement);
-        call->params_by_foreign_name |= meant < 0 ? 0 : UINT64_C(1) << meant;
+        int suggestion = action_param_index(call->action, replacement);
+        call->params_by_foreign_name |= suggestion < 0 ? 0 : UINT64_C(1) << suggestion;
         site_fix(load, problem, key, replacement);
         return;
     }
@@ -250,8 +250,8 @@ static void unknown_parameter(const SiteLoad *load, const FieldSet *others, Acti
     for (const ParamSpec *spec = call->action->params; spec != NULL && spec->name != NULL; spec++) {
         suggest_offer(&suggest, str_from_c(spec->name));
     }
-    if (others != NULL && others->offer != NULL) {
-        others->offer(others->context, &suggest);
+    if (others != NULL && others->suggest_names != NULL) {
+        others->suggest_names(others->context, &suggest);
     }
     site_suggest_for(load, problem, key, &suggest);
 }
@@ -267,7 +267,7 @@ static bool read_parameter(const SiteLoad *load, const FieldSet *others, ActionC
     }
     int index = call->action == NULL ? -1 : action_param_index(call->action, name);
     if (index < 0) {
-        if (others != NULL && others->take(others->context, entry)) {
+        if (others != NULL && others->handle_key(others->context, entry)) {
             return true;
         }
         if (call->action != NULL) {
@@ -282,7 +282,7 @@ static bool read_parameter(const SiteLoad *load, const FieldSet *others, ActionC
     if ((call->params_set & (UINT64_C(1) << index)) != 0) {
         Problem *problem = site_problem(load, "E0310", entry->key, "parameter '%s' is given twice",
                                         call->action->params[index].name);
-        site_hint_other(load, problem, call->params[index]->value);
+        site_hint_duplicate(load, problem, call->params[index]->value);
         return false;
     }
     call->params_set |= UINT64_C(1) << index;
@@ -337,7 +337,7 @@ static bool read_list(const SiteLoad *load, const FieldSet *others, ActionCall *
 }
 
 /* Prints a string as YAML requires it inside brackets. */
-static void put_flow_text(Buf *out, Str text)
+static void put_flow_string(Buf *out, Str text)
 {
     bool plain = text.len > 0 && !ascii_is_digit(text.data[0]);
     for (size_t i = 0; i < text.len && plain; i++) {
@@ -350,7 +350,7 @@ static void put_flow_text(Buf *out, Str text)
     }
 }
 
-static bool takes_list(ParamKind kind)
+static bool accepts_list(ParamKind kind)
 {
     return kind == PARAM_STRINGS || kind == PARAM_VERSIONS || kind == PARAM_COMMAND;
 }
@@ -361,8 +361,8 @@ static const ParamSpec *main_parameter(const ActionCall *call, bool list)
     const char *ids = action_id_params(call->module, call->action);
     for (const ParamSpec *spec = call->action->params; spec != NULL && spec->name != NULL; spec++) {
         bool is_main = spec->required || strcmp(spec->name, "name") == 0 ||
-                       (list && id_params_hold(ids, str_from_c(spec->name)));
-        if (is_main && (!list || takes_list(spec->kind))) {
+                       (list && id_params_include(ids, str_from_c(spec->name)));
+        if (is_main && (!list || accepts_list(spec->kind))) {
             return spec;
         }
     }
@@ -371,39 +371,40 @@ static const ParamSpec *main_parameter(const ActionCall *call, bool list)
 
 /* Strings given instead of parameters are usually the value of the main one: "pkg.installed:
  * nginx", "pkg.installed: [nginx, vim]". Returns the correct form, empty if it is unknown. */
-static Str meant_parameters(const SiteLoad *load, const ActionCall *call, Value given, bool list)
+static Str suggest_parameters(const SiteLoad *load, const ActionCall *call, Value input, bool list)
 {
     enum {
         SHOWN_MAX = 80
     };
     const ParamSpec *spec = call->action == NULL ? NULL : main_parameter(call, list);
-    if (spec == NULL || value_holds_secret(given)) {
+    if (spec == NULL || value_holds_secret(input)) {
         return STR_EMPTY;
     }
     Buf out = buf_make_in(load->problems->arena, BUF_UNLIMITED);
     buf_put_format(&out, "{%s: %s", spec->name, list ? "[" : "");
-    uint32_t count = list ? given.list->len : 1;
+    uint32_t count = list ? input.list->len : 1;
     for (uint32_t i = 0; i < count; i++) {
         Str text;
-        if (!site_text(load, list ? given.list->items[i] : given, &text)) {
+        if (!site_text(load, list ? input.list->items[i] : input, &text)) {
             return STR_EMPTY;
         }
         buf_put_c(&out, i > 0 ? ", " : "");
-        put_flow_text(&out, text);
+        put_flow_string(&out, text);
     }
     buf_put_c(&out, list ? "]}" : "}");
     return out.len <= SHOWN_MAX ? buf_str(&out)
                                 : arena_format(load->problems->arena, "{%s: ...}", spec->name);
 }
 
-/* Returns true for "name=vim state=present", as Ansible writes parameters. `meant` is the correct
+/* Returns true for "name=vim state=present", as Ansible writes parameters. `suggestion` is the correct
  * form; empty: it is unknown. */
-static bool meant_pairs(const SiteLoad *load, const ActionCall *call, Value given, Str *meant)
+static bool suggest_pairs(const SiteLoad *load, const ActionCall *call, Value input,
+                          Str *suggestion)
 {
-    Str rest = value_is_string(given) ? value_str(given) : STR_EMPTY, pair;
+    Str rest = value_is_string(input) ? value_str(input) : STR_EMPTY, pair;
     const ParamSpec *main = call->action == NULL ? NULL : main_parameter(call, false);
     Buf out = buf_make_in(load->problems->arena, BUF_UNLIMITED);
-    bool known = main != NULL && !value_holds_secret(given), any = false;
+    bool known = main != NULL && !value_holds_secret(input), any = false;
     while (rest.len > 0 && str_split_next(&rest, ' ', &pair)) {
         size_t equals = str_find(pair, STR("="), 0);
         Str key = str_slice(pair, 0, equals);
@@ -422,78 +423,78 @@ static bool meant_pairs(const SiteLoad *load, const ActionCall *call, Value give
         known = has_param || (known && str_eq(pair, STR("state=present")));
         if (has_param) {
             buf_put_format(&out, "%s%" STR_FMT ": ", out.len > 0 ? ", " : "", STR_ARG(key));
-            put_flow_text(&out, str_from_offset(pair, equals + 1));
+            put_flow_string(&out, str_from_offset(pair, equals + 1));
         }
     }
-    *meant = known && out.len > 0
-                 ? arena_format(load->problems->arena, "{%" STR_FMT "}", STR_ARG(buf_str(&out)))
-                 : STR_EMPTY;
+    *suggestion = known && out.len > 0 ? arena_format(load->problems->arena, "{%" STR_FMT "}",
+                                                      STR_ARG(buf_str(&out)))
+                                       : STR_EMPTY;
     return any;
 }
 
-static bool is_list_of_texts(Value given)
+static bool is_string_list(Value input)
 {
-    bool texts = given.kind == VALUE_LIST && given.list->len > 0;
-    for (uint32_t i = 0; texts && i < given.list->len; i++) {
-        texts = given.list->items[i].kind == VALUE_STRING;
+    bool texts = input.kind == VALUE_LIST && input.list->len > 0;
+    for (uint32_t i = 0; texts && i < input.list->len; i++) {
+        texts = input.list->items[i].kind == VALUE_STRING;
     }
     return texts;
 }
 
-static void hint_at_parameters(const SiteLoad *load, const ActionCall *call, Value given,
+static void hint_at_parameters(const SiteLoad *load, const ActionCall *call, Value input,
                                Problem *problem)
 {
     Arena *arena = load->problems->arena;
-    bool list = given.kind == VALUE_LIST;
-    Str meant;
-    if (!meant_pairs(load, call, given, &meant)) {
-        meant = meant_parameters(load, call, given, list);
-    } else if (meant.len == 0) {
+    bool list = input.kind == VALUE_LIST;
+    Str suggestion;
+    if (!suggest_pairs(load, call, input, &suggestion)) {
+        suggestion = suggest_parameters(load, call, input, list);
+    } else if (suggestion.len == 0) {
         problem->hint = STR("write a map: '{NAME: VALUE, NAME: VALUE}'");
         return;
     }
-    if (meant.len > 0) {
-        problem->hint = arena_format(arena, "write '%" STR_FMT "'", STR_ARG(meant));
-        if (!list && value_original(load->sources, given).len == problem->span) {
-            problem_fix(arena, problem, meant);
+    if (suggestion.len > 0) {
+        problem->hint = arena_format(arena, "write '%" STR_FMT "'", STR_ARG(suggestion));
+        if (!list && value_original(load->sources, input).len == problem->span) {
+            problem_fix(arena, problem, suggestion);
         }
         return;
     }
-    meant = list ? meant_parameters(load, call, given.list->items[0], false) : STR_EMPTY;
-    if (meant.len > 0) {
+    suggestion = list ? suggest_parameters(load, call, input.list->items[0], false) : STR_EMPTY;
+    if (suggestion.len > 0) {
         problem->hint =
-            arena_format(arena, "write '%" STR_FMT "'%s", STR_ARG(meant),
-                         given.list->len > 1 ? ", and one step for each of the others" : "");
+            arena_format(arena, "write '%" STR_FMT "'%s", STR_ARG(suggestion),
+                         input.list->len > 1 ? ", and one step for each of the others" : "");
     }
 }
 
-bool action_call_params(const SiteLoad *load, Value given, const FieldSet *others, ActionCall *call)
+bool action_call_params(const SiteLoad *load, Value input, const FieldSet *others, ActionCall *call)
 {
     uint32_t count = call->action == NULL ? 0 : action_param_count(call->action);
     BUG_IF(count > ACTION_PARAMS_MAX);
-    call->given = given;
+    call->input = input;
     call->params = arena_alloc_zero(load->arena, (count + 1) * sizeof *call->params);
     Value *values = ARENA_ARRAY(load->arena, Value, count + 1);
     for (uint32_t i = 0; i < count; i++) {
         values[i] = value_missing();
     }
     bool ok = true;
-    if (given.kind == VALUE_MAP) {
-        ok = read_entries(load, others, call, values, given.map);
-    } else if (given.kind == VALUE_LIST && !is_list_of_texts(given)) {
-        ok = read_list(load, others, call, values, given.list);
-    } else if (given.kind != VALUE_NULL && !value_is_missing(given)) {
+    if (input.kind == VALUE_MAP) {
+        ok = read_entries(load, others, call, values, input.map);
+    } else if (input.kind == VALUE_LIST && !is_string_list(input)) {
+        ok = read_list(load, others, call, values, input.list);
+    } else if (input.kind != VALUE_NULL && !value_is_missing(input)) {
         Problem *problem =
-            site_problem(load, "E0303", given,
+            site_problem(load, "E0303", input,
                          "parameters must be a map, or a list of maps with one key each, not %s",
-                         given.kind == VALUE_LIST ? "a list of strings" : site_kind_name(given));
-        hint_at_parameters(load, call, given, problem);
+                         input.kind == VALUE_LIST ? "a list of strings" : site_kind_name(input));
+        hint_at_parameters(load, call, input, problem);
         call->params_unreadable = true;
         ok = false;
     }
     for (uint32_t i = 0; i < count; i++) {
         if ((call->params_set & (UINT64_C(1) << i)) == 0) {
-            values[i] = fallback_of(load, &call->action->params[i]);
+            values[i] = default_value(load, &call->action->params[i]);
         }
     }
     call->values = values;
@@ -517,21 +518,21 @@ Str action_call_id(const SiteLoad *load, const ActionCall *call)
         if (index < 0 || (call->params_set & (UINT64_C(1) << index)) == 0) {
             continue;
         }
-        Value given = call->params[index]->value;
+        Value input = call->params[index]->value;
         Str text;
-        if (site_text(load, given, &text)) {
+        if (site_text(load, input, &text)) {
             return str_trim(text);
         }
         Buf joined = buf_make_in(load->arena, 1024);
-        if (value_is_sequence(given)) {
-            for (uint32_t i = 0; i < given.list->len; i++) {
-                Value item = given.list->items[i];
+        if (value_is_sequence(input)) {
+            for (uint32_t i = 0; i < input.list->len; i++) {
+                Value item = input.list->items[i];
                 bool is_pair = item.kind == VALUE_MAP && item.map->len == 1;
                 add_to_id(load, &joined, is_pair ? item.map->entries[0].key : item);
             }
-        } else if (given.kind == VALUE_MAP) {
-            for (uint32_t i = 0; i < given.map->len; i++) {
-                add_to_id(load, &joined, given.map->entries[i].key);
+        } else if (input.kind == VALUE_MAP) {
+            for (uint32_t i = 0; i < input.map->len; i++) {
+                add_to_id(load, &joined, input.map->entries[i].key);
             }
         }
         return buf_str(&joined);

@@ -8,66 +8,67 @@ DEFINE_ENUM_NAMES(Answer, answer, [ANSWER_YES] = "yes", [ANSWER_NO] = "no",
 /* Whether another attempt is allowed after `tries` failed ones. */
 static bool may_retry(const Retry *retry, int64_t tries)
 {
-    return retry->given && (retry->limit == 0 || tries <= retry->limit);
+    return retry->is_set && (retry->limit == 0 || tries <= retry->limit);
 }
 
-Verdict conclude_when(Answer answer, const Retry *retry, int64_t asked, bool planning)
+Verdict conclude_when(Answer answer, const Retry *retry, int64_t evaluations, bool planning)
 {
     switch (answer) {
-    case ANSWER_YES: return VERDICT_GO_ON;
+    case ANSWER_YES: return VERDICT_PROCEED;
     case ANSWER_FAILED: return VERDICT_FAIL;
     case ANSWER_UNKNOWN: return planning ? VERDICT_UNKNOWN : VERDICT_FAIL;
     case ANSWER_NO: break;
     }
-    if (!retry->given) {
+    if (!retry->is_set) {
         return VERDICT_SKIP;
     }
     if (planning) {
         return VERDICT_WAIT;
     }
-    return may_retry(retry, asked) ? VERDICT_PARK : VERDICT_FAIL;
+    return may_retry(retry, evaluations) ? VERDICT_PARK : VERDICT_FAIL;
 }
 
-Verdict conclude_result(Answer answer, const Retry *retry, int64_t asked, bool planning)
+Verdict conclude_result(Answer answer, const Retry *retry, int64_t evaluations, bool planning)
 {
     switch (answer) {
-    case ANSWER_YES: return VERDICT_GO_ON;
+    case ANSWER_YES: return VERDICT_PROCEED;
     case ANSWER_FAILED: return VERDICT_FAIL;
     case ANSWER_UNKNOWN:
     case ANSWER_NO: break;
     }
     if (planning) {
-        return VERDICT_GO_ON; /* the action has not run, so its result is unknown */
+        return VERDICT_PROCEED; /* the action has not run, so its result is unknown */
     }
-    return answer == ANSWER_NO && may_retry(retry, asked) ? VERDICT_PARK : VERDICT_FAIL;
+    return answer == ANSWER_NO && may_retry(retry, evaluations) ? VERDICT_PARK : VERDICT_FAIL;
 }
 
 Verdict conclude_repeat(bool failed, Answer until, const Retry *retry, int64_t tries)
 {
     if (!failed && until == ANSWER_YES) {
-        return VERDICT_GO_ON;
+        return VERDICT_PROCEED;
     }
     return may_retry(retry, tries) ? VERDICT_PARK : VERDICT_FAIL;
 }
 
-void conclude_observed(StepStatus *status, WorkPhase phase, Observed seen, bool planning)
+void conclude_observation(StepStatus *status, WorkPhase phase, Observation observation,
+                          bool planning)
 {
-    status->reacted = status->reacted || seen.reacted;
+    status->reacted = status->reacted || observation.reacted;
     if (phase == PHASE_CHECK) {
-        if (!seen.failed) {
-            status->pending = seen.unknown   ? RESULT_UNKNOWN
-                              : seen.changed ? RESULT_CHANGED
-                                             : RESULT_OK;
+        if (!observation.failed) {
+            status->pending = observation.unknown   ? RESULT_UNKNOWN
+                              : observation.changed ? RESULT_CHANGED
+                                                    : RESULT_OK;
         }
         return;
     }
-    status->changed = status->changed || seen.changed;
-    if (planning && seen.unknown && !seen.failed) {
+    status->changed = status->changed || observation.changed;
+    if (planning && observation.unknown && !observation.failed) {
         status->result = RESULT_UNKNOWN;
     }
 }
 
-void conclude_well(StepStatus *status, WorkPhase phase)
+void conclude_success(StepStatus *status, WorkPhase phase)
 {
     if (phase == PHASE_REACT) {
         /* It was ok before and has changed now. */
@@ -87,7 +88,7 @@ void conclude_failed(StepStatus *status, WorkPhase phase)
     }
 }
 
-void conclude_without(StepStatus *status, WorkPhase phase, StepResult result)
+void conclude_not_run(StepStatus *status, WorkPhase phase, StepResult result)
 {
     if (phase == PHASE_CHECK) {
         status->pending = result;

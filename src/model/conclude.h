@@ -15,7 +15,7 @@ const char *answer_name(Answer answer);
 bool answer_from_name(Str name, Answer *out);
 
 typedef enum Verdict {
-    VERDICT_GO_ON,
+    VERDICT_PROCEED,
     VERDICT_SKIP,
     VERDICT_WAIT,    /* in a plan: the step would wait */
     VERDICT_UNKNOWN, /* in a plan */
@@ -23,30 +23,31 @@ typedef enum Verdict {
     VERDICT_FAIL,
 } Verdict;
 
-/* `asked`: number of evaluations that were false, including this one. `retry` has the limit. */
-Verdict conclude_when(Answer answer, const Retry *retry, int64_t asked, bool planning);
+/* `evaluations`: number of evaluations that were false, including this one. `retry` has the limit. */
+Verdict conclude_when(Answer answer, const Retry *retry, int64_t evaluations, bool planning);
 /* For `success` and `continue`. */
-Verdict conclude_result(Answer answer, const Retry *retry, int64_t asked, bool planning);
+Verdict conclude_result(Answer answer, const Retry *retry, int64_t evaluations, bool planning);
 /* Whether an action is repeated, because it failed or because `until` is false; `tries` includes
- * this one. Returns VERDICT_GO_ON, VERDICT_PARK or VERDICT_FAIL. */
+ * this one. Returns VERDICT_PROCEED, VERDICT_PARK or VERDICT_FAIL. */
 Verdict conclude_repeat(bool failed, Answer until, const Retry *retry, int64_t tries);
 
 /* The final outcome of an action. */
-typedef struct Observed {
+typedef struct Observation {
     bool changed; /* or would change */
     bool unknown; /* unknown whether it would change something */
     bool failed;
     bool reacted;
-    bool leaves; /* requests a reboot of the machine, after which the run continues */
-} Observed;
+    bool requests_reboot; /* requests a reboot of the machine, after which the run continues */
+} Observation;
 
 /* Stores what was observed in the status. The result itself is set at the end. */
-void conclude_observed(StepStatus *status, WorkPhase phase, Observed seen, bool planning);
+void conclude_observation(StepStatus *status, WorkPhase phase, Observation observation,
+                          bool planning);
 
 /* The possible ends of a work item. A reaction does not change the result of a step that finished
  * before it. */
-void conclude_well(StepStatus *status, WorkPhase phase);
+void conclude_success(StepStatus *status, WorkPhase phase);
 void conclude_failed(StepStatus *status, WorkPhase phase);
-void conclude_without(StepStatus *status, WorkPhase phase, StepResult result);
+void conclude_not_run(StepStatus *status, WorkPhase phase, StepResult result);
 /* The result of a decision other than DECIDE_RUN. */
 StepResult conclude_decision(DecisionKind kind);

@@ -5,58 +5,58 @@
 #include "base/vec.h"
 #include "lang/edit/data_path.h"
 #include "model/contradiction_requests.h"
-#include "model/document_place.h"
+#include "model/document_location.h"
 
 /* A decision of one step about one resource. */
-typedef struct Decided {
+typedef struct DesiredState {
     uint32_t step;
     int param;    /* -1: the action itself */
     Str resource; /* displayed name: "/etc/motd" */
     Str aspect;
     Str value;
-    struct Decided *next; /* by a job that may apply to different nodes */
-} Decided;
+    struct DesiredState *next; /* by a job that may apply to different nodes */
+} DesiredState;
 
-typedef VEC(Decided) DecidedVec;
+typedef VEC(DesiredState) DesiredStateVec;
 
 /* A resource that a step requires. */
-typedef struct Needed {
+typedef struct RequiredResource {
     uint32_t step;
     Str resource;
-    bool is_directory;   /* a file is not sufficient */
-    struct Needed *next; /* by a job that may apply to different nodes */
-} Needed;
+    bool is_directory;             /* a file is not sufficient */
+    struct RequiredResource *next; /* by a job that may apply to different nodes */
+} RequiredResource;
 
-typedef VEC(Needed) NeededVec;
+typedef VEC(RequiredResource) RequiredResourceVec;
 
 /* The name of a resource that exists once per machine. */
-#define ONLY_ONE STR("of this machine")
+#define SINGLETON STR("of this machine")
 
 enum {
     KEY_DATA_MIN = 40 /* characters */
 };
 
-typedef struct Reading {
+typedef struct RowReader {
     Arena *arena;
     const Step *step;
     const Action *action;
     const Value *values;
     bool resolved;
-    DecidedVec found;
-    NeededVec needs;
+    DesiredStateVec states;
+    RequiredResourceVec required;
     Str line_path; /* the file that `line` refers to; empty: none */
     LineRequest line;
     Str data_path; /* the file that `data` refers to; empty: none */
     DataRequest data;
     Str text_path; /* the file that `text` refers to; empty: none */
     TextRequest text;
-} Reading;
+} RowReader;
 
 void contradictions_init(Contradictions *contradictions, Arena *arena)
 {
     contradictions->arena = arena;
-    str_map_init(&contradictions->decided, arena);
-    str_map_init(&contradictions->needed, arena);
+    str_map_init(&contradictions->states, arena);
+    str_map_init(&contradictions->required, arena);
     str_map_init(&contradictions->lines, arena);
     str_map_init(&contradictions->values, arena);
     str_map_init(&contradictions->texts, arena);
@@ -64,18 +64,18 @@ void contradictions_init(Contradictions *contradictions, Arena *arena)
 
 /* --- Parsing a row --------------------------------------------------------------------------- */
 
-static Value value_of(const Reading *reading, Str param)
+static Value param_value(const RowReader *reader, Str param)
 {
-    int at = action_param_index(reading->action, param);
-    return at < 0 ? value_missing() : reading->values[at];
+    int pos = action_param_index(reader->action, param);
+    return pos < 0 ? value_missing() : reader->values[pos];
 }
 
 /* The first parameter in "a|b" that has a value; false if none is known. */
-static bool first_given(const Reading *reading, Str names, Value *out)
+static bool first_value(const RowReader *reader, Str names, Value *out)
 {
     Str name;
     while (names.len > 0 && str_split_next(&names, '|', &name)) {
-        *out = value_of(reading, name);
+        *out = param_value(reader, name);
         if (!value_is_missing(*out)) {
             return true;
         }
@@ -85,7 +85,7 @@ static bool first_given(const Reading *reading, Str names, Value *out)
 
 /* Whether the value is among those after '!' in "state!restarted|reloaded", which have no lasting
  * effect. */
-static bool is_passing(Str exceptions, Value value)
+static bool is_transient(Str exceptions, Value value)
 {
     Str one;
     while (exceptions.len > 0 && str_split_next(&exceptions, '|', &one)) {
@@ -98,14 +98,14 @@ static bool is_passing(Str exceptions, Value value)
 
 /* "!content" of a parameter: while it is false, the content is not decided. "?kind": while it has a
  * value, the kind is not decided. */
-static bool is_left_open(const Reading *reading, Str aspect)
+static bool is_undecided(const RowReader *reader, Str aspect)
 {
-    const ParamSpec *params = reading->action->params;
+    const ParamSpec *params = reader->action->params;
     for (uint32_t i = 0; params[i].name != NULL; i++) {
-        const char *decides = params[i].decides == NULL ? "" : params[i].decides;
-        Value value = reading->values[i];
-        bool given = (reading->step->spec->params_set >> i & 1) != 0;
-        bool opens = (decides[0] == '!' && !value_is_true(value)) || (decides[0] == '?' && given);
+        const char *decides = params[i].aspect == NULL ? "" : params[i].aspect;
+        Value value = reader->values[i];
+        bool is_set = (reader->step->spec->params_set >> i & 1) != 0;
+        bool opens = (decides[0] == '!' && !value_is_true(value)) || (decides[0] == '?' && is_set);
         if (opens && str_eq_c(aspect, decides + 1)) {
             return true;
         }
@@ -113,109 +113,109 @@ static bool is_left_open(const Reading *reading, Str aspect)
     return false;
 }
 
-static void put(Reading *reading, Str resource, Str aspect, int param, Str value)
+static void add_state(RowReader *reader, Str resource, Str aspect, int param, Str value)
 {
-    VEC_PUSH(reading->arena, &reading->found,
-             (Decided){ .step = reading->step->index,
-                        .param = param,
-                        .resource = resource,
-                        .aspect = aspect,
-                        .value = value });
+    VEC_PUSH(reader->arena, &reader->states,
+             (DesiredState){ .step = reader->step->index,
+                             .param = param,
+                             .resource = resource,
+                             .aspect = aspect,
+                             .value = value });
 }
 
-static void need(Reading *reading, Str resource, bool is_directory)
+static void add_required(RowReader *reader, Str resource, bool is_directory)
 {
-    VEC_PUSH(reading->arena, &reading->needs,
-             (Needed){ .step = reading->step->index,
-                       .resource = resource,
-                       .is_directory = is_directory });
+    VEC_PUSH(reader->arena, &reader->required,
+             (RequiredResource){
+                 .step = reader->step->index, .resource = resource, .is_directory = is_directory });
 }
 
 static Str resource_name(Arena *arena, Str class, Str name)
 {
-    if (str_eq(name, ONLY_ONE)) {
+    if (str_eq(name, SINGLETON)) {
         return arena_join(arena, class, STR(" "), name);
     }
     return arena_format(arena, "%" STR_FMT " '%" STR_FMT "'", STR_ARG(class), STR_ARG(name));
 }
 
 /* The parent directories must remain directories. */
-static void need_parents(Reading *reading, Str path)
+static void add_required_parents(RowReader *reader, Str path)
 {
     for (size_t slash; (slash = str_find_last(path, STR("/"))) != STR_NOT_FOUND && slash > 0;) {
         path = str_slice(path, 0, slash);
-        need(reading, resource_name(reading->arena, STR("path"), path), true);
+        add_required(reader, resource_name(reader->arena, STR("path"), path), true);
     }
 }
 
 /* At load time only values in the same form can be compared: a template with a template. */
-static Str comparable_aspect(const Reading *reading, const ParamSpec *spec, Str aspect, Value value)
+static Str comparable_aspect(const RowReader *reader, const ParamSpec *spec, Str aspect,
+                             Value value)
 {
     bool is_file = spec->kind == PARAM_SITE_FILE || spec->kind == PARAM_SITE_TEMPLATE;
-    if (str_eq(aspect, STR("content")) && !reading->resolved) {
-        return arena_format(reading->arena, "%" STR_FMT "%s%s", STR_ARG(aspect),
+    if (str_eq(aspect, STR("content")) && !reader->resolved) {
+        return arena_format(reader->arena, "%" STR_FMT "%s%s", STR_ARG(aspect),
                             is_file ? " of " : "", is_file ? spec->name : "");
     }
     if (str_eq(aspect, STR("address"))) { /* a host has one address of each family */
-        bool six =
-            str_find(request_value_text(reading->arena, value), STR(":"), 0) != STR_NOT_FOUND;
+        bool six = str_find(request_value_text(reader->arena, value), STR(":"), 0) != STR_NOT_FOUND;
         return six ? STR("IPv6 address") : STR("IPv4 address");
     }
     return aspect;
 }
 
 /* Owner and mode of a file do not depend on the part that a step edits. */
-static bool is_of_whole(Str aspect)
+static bool is_file_attribute(Str aspect)
 {
     return str_eq(aspect, STR("owner")) || str_eq(aspect, STR("group")) ||
            str_eq(aspect, STR("mode"));
 }
 
 /* "content@copy": the origin of the content, in addition to the content itself. */
-static void put_content(Reading *reading, Str resource, int param, Str origin)
+static void add_content_state(RowReader *reader, Str resource, int param, Str origin)
 {
-    put(reading, resource, STR("origin of its content"), param, origin);
-    Str text = request_value_text(reading->arena, reading->values[param]);
+    add_state(reader, resource, STR("origin of its content"), param, origin);
+    Str text = request_value_text(reader->arena, reader->values[param]);
     if (str_eq(origin, STR("copy"))) {
-        put(reading, resource, STR("file to copy"), param, text);
+        add_state(reader, resource, STR("file to copy"), param, text);
     } else if (str_eq(origin, STR("download")) &&
-               value_is_missing(value_of(reading, STR("digest")))) {
-        put(reading, resource, STR("address"), param, text); /* with a digest, any mirror will do */
+               value_is_missing(param_value(reader, STR("digest")))) {
+        add_state(reader, resource, STR("address"), param,
+                  text); /* with a digest, any mirror will do */
     }
 }
 
 /* "uid#": the number belongs to one user. */
-static void put_unique(Reading *reading, Str aspect, int param)
+static void add_unique_state(RowReader *reader, Str aspect, int param)
 {
-    Str rest = str_from_c(reading->action->resource), class;
+    Str rest = str_from_c(reader->action->resource), class;
     Value name;
     (void)str_split_next(&rest, ' ', &class);
-    if (first_given(reading, rest, &name)) {
-        Value value = reading->values[param];
+    if (first_value(reader, rest, &name)) {
+        Value value = reader->values[param];
         Str number =
-            value.kind == VALUE_BOOL ? ONLY_ONE : request_value_text(reading->arena, value);
-        put(reading, resource_name(reading->arena, aspect, number), class, param,
-            request_value_text(reading->arena, name));
+            value.kind == VALUE_BOOL ? SINGLETON : request_value_text(reader->arena, value);
+        add_state(reader, resource_name(reader->arena, aspect, number), class, param,
+                  request_value_text(reader->arena, name));
     }
 }
 
 /* Cuts the text off at the mark, and returns what follows; empty if the mark does not occur. */
-static Str cut_behind(Str *text, const char *mark)
+static Str split_at_mark(Str *text, const char *mark)
 {
-    size_t at = str_find(*text, str_from_c(mark), 0);
-    Str rest = at == STR_NOT_FOUND ? STR_EMPTY : str_from_offset(*text, at + 1);
-    *text = str_slice(*text, 0, at);
+    size_t pos = str_find(*text, str_from_c(mark), 0);
+    Str rest = pos == STR_NOT_FOUND ? STR_EMPTY : str_from_offset(*text, pos + 1);
+    *text = str_slice(*text, 0, pos);
     return rest;
 }
 
-static bool is_off(Value value)
+static bool is_disabled(Value value)
 {
     return value_is_string(value) ? str_eq(value_str(value), STR("stopped"))
                                   : !value_is_true(value);
 }
 
 /* Whether every format writes the value like this. */
-static bool is_plain(Value value)
+static bool is_format_independent(Value value)
 {
     Str text = value_is_string(value) ? value_str(value) : STR("0");
     for (size_t i = 0; i < text.len; i++) {
@@ -228,23 +228,24 @@ static bool is_plain(Value value)
 }
 
 /* The text of a file, or of an edit: `aspect` is "content", "line" or "value". */
-static void read_text(Reading *reading, Str path, Str aspect, Value value)
+static void read_text(RowReader *reader, Str path, Str aspect, Value value)
 {
-    const Action *action = reading->action;
+    const Action *action = reader->action;
     bool is_lines = str_eq(aspect, STR("content")) || str_eq(aspect, STR("line"));
-    bool is_file = action->wants != NULL && strcmp(action->wants, "kind=file") == 0;
-    Value state = value_of(reading, STR("state"));
+    bool is_file = action->desired_state != NULL && strcmp(action->desired_state, "kind=file") == 0;
+    Value state = param_value(reader, STR("state"));
     bool absent = value_is_string(state) && str_eq(value_str(state), STR("absent"));
-    if (!is_file || !(is_lines ? value_is_string(value)
-                               : str_eq(aspect, STR("value")) && !absent && is_plain(value))) {
+    if (!is_file ||
+        !(is_lines ? value_is_string(value)
+                   : str_eq(aspect, STR("value")) && !absent && is_format_independent(value))) {
         return;
     }
-    reading->text_path = path;
-    reading->text = (TextRequest){ .step = reading->step->index,
-                                   .is_whole = action->part == NULL,
-                                   .is_lines = is_lines,
-                                   .absent = absent,
-                                   .text = request_value_text(reading->arena, value) };
+    reader->text_path = path;
+    reader->text = (TextRequest){ .step = reader->step->index,
+                                  .is_whole = action->part == NULL,
+                                  .is_lines = is_lines,
+                                  .absent = absent,
+                                  .text = request_value_text(reader->arena, value) };
 }
 
 static int compare_texts(const void *a, const void *b)
@@ -254,64 +255,65 @@ static int compare_texts(const void *a, const void *b)
                        value_is_string(*second) ? value_str(*second) : STR_EMPTY);
 }
 
-static Value sorted(const Reading *reading, Value list)
+static Value sorted(const RowReader *reader, Value list)
 {
     if (!value_is_sequence(list) || list.list->len == 0) {
         return list;
     }
-    List *copy = list_new(reading->arena, list.list->len);
+    List *copy = list_new(reader->arena, list.list->len);
     for (uint32_t i = 0; i < list.list->len; i++) {
-        list_push(reading->arena, copy, list.list->items[i]);
+        list_push(reader->arena, copy, list.list->items[i]);
     }
     qsort(copy->items, copy->len, sizeof *copy->items, compare_texts);
     return value_list(copy);
 }
 
-static void read_params(Reading *reading, Str resource, Str path, Str part)
+static void read_params(RowReader *reader, Str resource, Str path, Str part)
 {
-    const ParamSpec *params = reading->action->params;
+    const ParamSpec *params = reader->action->params;
     for (int i = 0; params[i].name != NULL; i++) {
-        Value value = reading->values[i];
-        if (params[i].decides == NULL || strchr("!?+", params[i].decides[0]) != NULL ||
+        Value value = reader->values[i];
+        if (params[i].aspect == NULL || strchr("!?+", params[i].aspect[0]) != NULL ||
             value_is_missing(value) || value.kind == VALUE_MAP) {
             continue;
         }
-        Str aspect = str_from_c(params[i].decides);
-        Str excluded = cut_behind(&aspect, "^"), exceptions = cut_behind(&aspect, "!");
+        Str aspect = str_from_c(params[i].aspect);
+        Str excluded = split_at_mark(&aspect, "^"), exceptions = split_at_mark(&aspect, "!");
         bool is_unique = str_ends(aspect, STR("#"));
         bool is_set = str_ends(aspect, STR("%"));
         aspect = is_unique || is_set ? str_slice(aspect, 0, aspect.len - 1) : aspect;
-        if (excluded.len > 0 && !is_off(value)) {
-            put(reading, resource, excluded, i, STR("false"));
+        if (excluded.len > 0 && !is_disabled(value)) {
+            add_state(reader, resource, excluded, i, STR("false"));
         }
         if (is_unique && (value.kind != VALUE_BOOL || value_is_true(value))) {
-            put_unique(reading, aspect, i);
+            add_unique_state(reader, aspect, i);
         }
         if (is_unique && value.kind == VALUE_BOOL) {
             continue;
         }
-        size_t at = str_find(aspect, STR("@"), 0);
-        if (at != STR_NOT_FOUND) {
-            put_content(reading, resource, i, str_from_offset(aspect, at + 1));
+        size_t pos = str_find(aspect, STR("@"), 0);
+        if (pos != STR_NOT_FOUND) {
+            add_content_state(reader, resource, i, str_from_offset(aspect, pos + 1));
             continue;
         }
-        if (!is_left_open(reading, aspect) && !is_passing(exceptions, value)) {
-            if (reading->action->part == NULL && str_eq(aspect, STR("content"))) {
-                put_content(reading, resource, i, STR("site"));
+        if (!is_undecided(reader, aspect) && !is_transient(exceptions, value)) {
+            if (reader->action->part == NULL && str_eq(aspect, STR("content"))) {
+                add_content_state(reader, resource, i, STR("site"));
             }
-            Str comparable = comparable_aspect(reading, &params[i], aspect, value);
-            put(reading, is_of_whole(aspect) ? resource : part, comparable, i,
-                request_value_text(reading->arena, is_set ? sorted(reading, value) : value));
-            read_text(reading, path, comparable, value);
+            Str comparable = comparable_aspect(reader, &params[i], aspect, value);
+            add_state(reader, is_file_attribute(aspect) ? resource : part, comparable, i,
+                      request_value_text(reader->arena, is_set ? sorted(reader, value) : value));
+            read_text(reader, path, comparable, value);
         }
     }
 }
 
 /* Parses "state=absent version=latest". */
-static void read_wants(Reading *reading, Str resource, Str name)
+static void read_desired_state(RowReader *reader, Str resource, Str name)
 {
-    Str rest = reading->action->wants == NULL ? STR_EMPTY : str_from_c(reading->action->wants);
-    Value state = value_of(reading, STR("state"));
+    Str rest = reader->action->desired_state == NULL ? STR_EMPTY
+                                                     : str_from_c(reader->action->desired_state);
+    Value state = param_value(reader, STR("state"));
     if (value_is_string(state) && str_eq(value_str(state), STR("absent"))) {
         return; /* a part is absent, which does not affect the whole */
     }
@@ -319,16 +321,16 @@ static void read_wants(Reading *reading, Str resource, Str name)
     while (rest.len > 0 && str_split_next(&rest, ' ', &pair)) {
         size_t equals = str_find(pair, STR("="), 0);
         Str aspect = str_slice(pair, 0, equals);
-        if (!is_left_open(reading, aspect)) {
-            put(reading, resource, aspect, -1, str_from_offset(pair, equals + 1));
+        if (!is_undecided(reader, aspect)) {
+            add_state(reader, resource, aspect, -1, str_from_offset(pair, equals + 1));
         }
         if (str_eq(aspect, STR("kind")) && !str_eq(pair, STR("kind=absent"))) {
-            need_parents(reading, name);
+            add_required_parents(reader, name);
         }
         if (str_eq(pair, STR("state=mounted"))) {
-            need(reading, resource_name(reading->arena, STR("path"), name),
-                 !value_is_true(value_of(reading, STR("file"))));
-            need_parents(reading, name);
+            add_required(reader, resource_name(reader->arena, STR("path"), name),
+                         !value_is_true(param_value(reader, STR("file"))));
+            add_required_parents(reader, name);
         }
     }
 }
@@ -346,64 +348,64 @@ static Str key_data(Str text)
 }
 
 /* Normalized name of the part, so that different spellings compare equal. */
-static Str part_name(const Reading *reading, Value value)
+static Str part_name(const RowReader *reader, Value value)
 {
     DataPath path;
     Error ignored;
-    if (reading->action->part_kind == PART_DATA_PATH &&
-        data_path_parse(reading->arena, value, &path, &ignored)) {
-        List *keys = list_new(reading->arena, path.len + 1);
+    if (reader->action->part_kind == PART_DATA_PATH &&
+        data_path_parse(reader->arena, value, &path, &ignored)) {
+        List *keys = list_new(reader->arena, path.len + 1);
         bool has_dot = false; /* a dot in a key: as a string it would be two keys */
         for (uint32_t i = 0; i < path.len; i++) {
-            Str key = request_value_text(reading->arena, path.segments[i].key);
+            Str key = request_value_text(reader->arena, path.segments[i].key);
             has_dot = has_dot || str_find(key, STR("."), 0) != STR_NOT_FOUND;
-            list_push(reading->arena, keys, path.segments[i].key);
+            list_push(reader->arena, keys, path.segments[i].key);
         }
-        return has_dot ? request_value_text(reading->arena, value_list(keys))
-                       : data_path_text(reading->arena, &path, path.len);
+        return has_dot ? request_value_text(reader->arena, value_list(keys))
+                       : data_path_text(reader->arena, &path, path.len);
     }
-    Str text = request_value_text(reading->arena, value);
-    return reading->action->part_kind == PART_KEY ? key_data(text) : text;
+    Str text = request_value_text(reader->arena, value);
+    return reader->action->part_kind == PART_KEY ? key_data(text) : text;
 }
 
-static Str text_of(const Reading *reading, Str param)
+static Str text_value(const RowReader *reader, Str param)
 {
-    Value value = value_of(reading, param);
+    Value value = param_value(reader, param);
     return value_is_string(value) ? value_str(value) : (Str){ 0 };
 }
 
-static void read_line(Reading *reading, Str path)
+static void read_line(RowReader *reader, Str path)
 {
-    Str state = text_of(reading, STR("state"));
-    reading->line_path = path;
-    reading->line = (LineRequest){ .step = reading->step->index,
-                                   .line = text_of(reading, STR("line")),
-                                   .match = text_of(reading, STR("match")),
-                                   .absent = str_eq(state, STR("absent")) };
+    Str state = text_value(reader, STR("state"));
+    reader->line_path = path;
+    reader->line = (LineRequest){ .step = reader->step->index,
+                                  .line = text_value(reader, STR("line")),
+                                  .match = text_value(reader, STR("match")),
+                                  .absent = str_eq(state, STR("absent")) };
 }
 
-static void read_data(Reading *reading, Str path)
+static void read_data(RowReader *reader, Str path)
 {
     DataPath keys;
     Error ignored;
-    bool absent = str_eq(text_of(reading, STR("state")), STR("absent"));
-    Value value = value_of(reading, STR("value"));
-    if (!data_path_parse(reading->arena, value_of(reading, STR("path")), &keys, &ignored) ||
+    bool absent = str_eq(text_value(reader, STR("state")), STR("absent"));
+    Value value = param_value(reader, STR("value"));
+    if (!data_path_parse(reader->arena, param_value(reader, STR("path")), &keys, &ignored) ||
         (value_is_missing(value) && !absent)) {
         return;
     }
-    List *list = list_new(reading->arena, keys.len + 1);
+    List *list = list_new(reader->arena, keys.len + 1);
     for (uint32_t i = 0; i < keys.len; i++) {
         if (data_segment_is_end(&keys.segments[i])) {
             return; /* an item of a list, at any position */
         }
-        list_push(reading->arena, list, keys.segments[i].key);
+        list_push(reader->arena, list, keys.segments[i].key);
     }
-    reading->data_path = path;
-    reading->data = (DataRequest){ reading->step->index, value_list(list), value, absent };
+    reader->data_path = path;
+    reader->data = (DataRequest){ reader->step->index, value_list(list), value, absent };
 }
 
-static Str plain_name(Arena *arena, Str class, Str name)
+static Str normalize_name(Arena *arena, Str class, Str name)
 {
     if (str_eq(class, STR("unit")) && str_find(name, STR("."), 0) == STR_NOT_FOUND) {
         return arena_join(arena, name, STR(".service"), STR_EMPTY);
@@ -416,97 +418,97 @@ static Str plain_name(Arena *arena, Str class, Str name)
 
 /* One resource: what the action wants of the whole, and its parameters of the part that they
  * name. */
-static void read_resource(Reading *reading, Str class, Str name)
+static void read_resource(RowReader *reader, Str class, Str name)
 {
-    name = plain_name(reading->arena, class, name);
-    Str resource = resource_name(reading->arena, class, name);
-    read_wants(reading, resource, name);
-    if (reading->action->part_kind == PART_LINE) {
-        read_line(reading, name);
+    name = normalize_name(reader->arena, class, name);
+    Str resource = resource_name(reader->arena, class, name);
+    read_desired_state(reader, resource, name);
+    if (reader->action->part_kind == PART_LINE) {
+        read_line(reader, name);
     }
-    if (reading->action->part_kind == PART_DATA_PATH) {
-        read_data(reading, name);
+    if (reader->action->part_kind == PART_DATA_PATH) {
+        read_data(reader, name);
     }
-    Str names = reading->action->part == NULL ? STR_EMPTY : str_from_c(reading->action->part), one;
-    Str part = resource, above = resource;
+    Str names = reader->action->part == NULL ? STR_EMPTY : str_from_c(reader->action->part), one;
+    Str part = resource, parent_part = resource;
     while (names.len > 0 && str_split_next(&names, ' ', &one)) {
         Value value;
-        bool given = first_given(reading, one, &value);
-        above = part;
-        part = arena_format(reading->arena, "%" STR_FMT ", %" STR_FMT, STR_ARG(part),
-                            STR_ARG(given ? part_name(reading, value) : STR("-")));
+        bool is_set = first_value(reader, one, &value);
+        parent_part = part;
+        part = arena_format(reader->arena, "%" STR_FMT ", %" STR_FMT, STR_ARG(part),
+                            STR_ARG(is_set ? part_name(reader, value) : STR("-")));
     }
-    if (reading->action->part_kind == PART_KEY &&
-        !str_eq(text_of(reading, STR("state")), STR("absent"))) {
-        need(reading, arena_join(reading->arena, above, STR(", -"), STR_EMPTY),
-             false); /* any key */
+    if (reader->action->part_kind == PART_KEY &&
+        !str_eq(text_value(reader, STR("state")), STR("absent"))) {
+        add_required(reader, arena_join(reader->arena, parent_part, STR(", -"), STR_EMPTY),
+                     false); /* any key */
     }
-    read_params(reading, resource, name, part);
+    read_params(reader, resource, name, part);
 }
 
 /* Parameters that decide "+name". */
-static void read_more_names(Reading *reading, Str class)
+static void read_additional_names(RowReader *reader, Str class)
 {
-    const ParamSpec *params = reading->action->params;
+    const ParamSpec *params = reader->action->params;
     for (uint32_t i = 0; params[i].name != NULL; i++) {
-        const char *decides = params[i].decides;
-        Value names = reading->values[i];
+        const char *decides = params[i].aspect;
+        Value names = reader->values[i];
         bool are_names = decides != NULL && strcmp(decides, "+name") == 0;
         for (uint32_t k = 0; are_names && value_is_sequence(names) && k < names.list->len; k++) {
-            read_resource(reading, class, request_value_text(reading->arena, names.list->items[k]));
+            read_resource(reader, class, request_value_text(reader->arena, names.list->items[k]));
         }
     }
 }
 
 /* `resource` is "path name": a class, and the parameter that names the resource; one value may
  * contain several package names with versions. "timezone": there is only one. */
-static void read_row(Reading *reading)
+static void read_row(RowReader *reader)
 {
-    Str rest = str_from_c(reading->action->resource), class;
+    Str rest = str_from_c(reader->action->resource), class;
     Value name;
     (void)str_split_next(&rest, ' ', &class);
     if (rest.len == 0) {
-        read_resource(reading, class, ONLY_ONE);
+        read_resource(reader, class, SINGLETON);
         return;
     }
-    if (!first_given(reading, rest, &name)) {
+    if (!first_value(reader, rest, &name)) {
         return;
     }
     if (name.kind != VALUE_MAP) {
-        read_resource(reading, class, request_value_text(reading->arena, name));
-        read_more_names(reading, class);
+        read_resource(reader, class, request_value_text(reader->arena, name));
+        read_additional_names(reader, class);
         return;
     }
     for (uint32_t i = 0; i < name.map->len; i++) {
         const MapEntry *entry = &name.map->entries[i];
-        Str key = request_value_text(reading->arena, entry->key);
-        read_resource(reading, class, key);
+        Str key = request_value_text(reader->arena, entry->key);
+        read_resource(reader, class, key);
         if (value_is_string(entry->value)) {
-            put(reading, resource_name(reading->arena, class, key), STR("version"),
-                action_param_index(reading->action, STR("pkgs")), value_str(entry->value));
+            add_state(reader, resource_name(reader->arena, class, key), STR("version"),
+                      action_param_index(reader->action, STR("pkgs")), value_str(entry->value));
         }
     }
 }
 
 /* From its claims: the files that it writes as a whole, and the accounts that it requires. A
  * command may have a guard that checks for them. */
-static void read_claims(Reading *reading)
+static void read_claims(RowReader *reader)
 {
-    const List *claims = reading->step->claims;
+    const List *claims = reader->step->claims;
     for (uint32_t i = 0; claims != NULL && i < claims->len; i++) {
         Str claim = value_str(claims->items[i]), class, name = claim;
         bool needs = str_starts(claim, STR("needs:"));
         name = needs ? str_from_offset(claim, STR("needs:").len) : name;
         (void)str_split_next(&name, ':', &class);
         bool is_account = str_eq(class, STR("user")) || str_eq(class, STR("group"));
-        if (needs && is_account && !reading->action->repeats) {
-            need(reading, resource_name(reading->arena, class, name), false);
-        } else if (reading->action->writes_claims && str_eq(class, STR("path"))) {
-            Str resource = resource_name(reading->arena, class, name);
-            put(reading, resource, STR("kind"), -1, STR("file"));
-            put(reading, resource, STR("origin of its content"), -1,
-                str_from_c(reading->step->spec->module->name));
-            need_parents(reading, name);
+        if (needs && is_account && !reader->action->always_changes) {
+            add_required(reader, resource_name(reader->arena, class, name), false);
+        } else if (reader->action->writes_whole_files && str_eq(class, STR("path"))) {
+            Str resource = resource_name(reader->arena, class, name);
+            add_state(reader, resource, STR("kind"), -1, STR("file"));
+            add_state(reader, resource, STR("origin of its content"), -1,
+                      str_from_c(reader->step->spec->module->name));
+            add_required_parents(reader, name);
         }
     }
 }
@@ -520,43 +522,43 @@ static bool is_number(Str text)
 }
 
 /* An owner may be given by name or by ID. */
-static bool can_compare(const Decided *a, const Decided *b)
+static bool can_compare(const DesiredState *a, const DesiredState *b)
 {
-    bool people = str_eq(a->aspect, STR("owner")) || str_eq(a->aspect, STR("group"));
-    return !people || is_number(a->value) == is_number(b->value);
+    bool is_account_name = str_eq(a->aspect, STR("owner")) || str_eq(a->aspect, STR("group"));
+    return !is_account_name || is_number(a->value) == is_number(b->value);
 }
 
-static Value place_of(const Graph *graph, const Decided *decided)
+static Value location_of(const Graph *graph, const DesiredState *state)
 {
-    const StepSpec *spec = graph_step(graph, decided->step)->spec;
-    return decided->param >= 0 && (spec->params_set >> decided->param & 1) != 0
-               ? spec->params[decided->param]->value
-               : spec->action_place;
+    const StepSpec *spec = graph_step(graph, state->step)->spec;
+    return state->param >= 0 && (spec->params_set >> state->param & 1) != 0
+               ? spec->params[state->param]->value
+               : spec->action_location;
 }
 
-static void report_contradiction(const Graph *graph, const Decided *first, const Decided *second,
-                                 Problems *problems)
+static void report_contradiction(const Graph *graph, const DesiredState *first,
+                                 const DesiredState *second, Problems *problems)
 {
     Problems other;
     problems_init(&other, problems->arena);
-    const Problem *where = document_problem(&other, graph->sources, SEVERITY_ERROR, "",
-                                            place_of(graph, first), "first");
+    const Problem *first_location = document_problem(&other, graph->sources, SEVERITY_ERROR, "",
+                                                     location_of(graph, first), "first");
     Str id = graph_step(graph, first->step)->id;
     bool plain = first->param < 0 && second->param < 0;
     Problem *problem =
         plain ? document_problem(problems, graph->sources, SEVERITY_ERROR, "E0407",
-                                 place_of(graph, second),
+                                 location_of(graph, second),
                                  "%" STR_FMT " cannot be '%" STR_FMT "' here: step '%" STR_FMT
                                  "' sets it to '%" STR_FMT "'",
                                  STR_ARG(second->resource), STR_ARG(second->value), STR_ARG(id),
                                  STR_ARG(first->value))
               : document_problem(problems, graph->sources, SEVERITY_ERROR, "E0407",
-                                 place_of(graph, second),
+                                 location_of(graph, second),
                                  "%" STR_FMT " cannot have a different %" STR_FMT
                                  " here than in step '%" STR_FMT "'",
                                  STR_ARG(second->resource), STR_ARG(second->aspect), STR_ARG(id));
-    problem_add_note(problems->arena, problem, STR("the other step is here"), where->file,
-                     where->line);
+    problem_add_note(problems->arena, problem, STR("the other step is here"), first_location->file,
+                     first_location->line);
 }
 
 static bool is_alternative(RequisiteKind kind)
@@ -581,27 +583,28 @@ bool contradiction_counts(const Graph *graph, uint32_t step, bool running)
             return false;
         }
     }
-    return running || (!spec->when->given && spec->job->gate_count == 0 &&
-                       spec->run->target_count == 0 && graph_step(graph, step)->untargeted == 0);
+    return running ||
+           (!spec->when->is_set && spec->job->gate_count == 0 && spec->run->target_count == 0 &&
+            graph_step(graph, step)->kinds_without_targets == 0);
 }
 
-static bool contradicts(const Graph *graph, const Decided *first, const Decided *second)
+static bool contradicts(const Graph *graph, const DesiredState *first, const DesiredState *second)
 {
-    return requests_may_meet(graph, first->step, second->step) && can_compare(first, second) &&
+    return steps_may_share_node(graph, first->step, second->step) && can_compare(first, second) &&
            !str_eq(first->value, second->value);
 }
 
 /* --- Requirements of other steps -------------------------------------------------------------- */
 
-static bool rules_out(const Needed *needed, const Decided *decided)
+static bool excludes(const RequiredResource *required, const DesiredState *state)
 {
-    bool is_state = str_eq(decided->aspect, STR("kind")) || str_eq(decided->aspect, STR("state"));
-    return is_state && (str_eq(decided->value, STR("absent")) ||
-                        (needed->is_directory && str_eq(decided->value, STR("file"))));
+    bool is_state = str_eq(state->aspect, STR("kind")) || str_eq(state->aspect, STR("state"));
+    return is_state && (str_eq(state->value, STR("absent")) ||
+                        (required->is_directory && str_eq(state->value, STR("file"))));
 }
 
 /* Without the names of parts that are not given. */
-static Str shown(Str resource)
+static Str display_name(Str resource)
 {
     while (str_ends(resource, STR(", -"))) {
         resource = str_slice(resource, 0, resource.len - 3);
@@ -610,136 +613,139 @@ static Str shown(Str resource)
 }
 
 /* `needs_it`: the second step is the one that requires the resource. */
-static void report_need(const Graph *graph, const Needed *needed, const Decided *decided,
-                        bool needs_it, Problems *problems)
+static void report_required(const Graph *graph, const RequiredResource *required,
+                            const DesiredState *state, bool needs_it, Problems *problems)
 {
-    uint32_t here = needs_it ? needed->step : decided->step;
-    uint32_t other = needs_it ? decided->step : needed->step;
-    const char *as = needed->is_directory ? " as a directory" : "";
+    uint32_t here = needs_it ? required->step : state->step;
+    uint32_t other = needs_it ? state->step : required->step;
+    const char *role = required->is_directory ? " as a directory" : "";
     Str id = graph_step(graph, other)->id;
-    Value place = graph_step(graph, here)->spec->action_place;
+    Value location = graph_step(graph, here)->spec->action_location;
     Problem *problem =
-        needs_it ? document_problem(problems, graph->sources, SEVERITY_ERROR, "E0407", place,
+        needs_it ? document_problem(problems, graph->sources, SEVERITY_ERROR, "E0407", location,
                                     "%" STR_FMT " is required%s here, but step '%" STR_FMT
                                     "' sets it to '%" STR_FMT "'",
-                                    STR_ARG(shown(needed->resource)), as, STR_ARG(id),
-                                    STR_ARG(decided->value))
-                 : document_problem(problems, graph->sources, SEVERITY_ERROR, "E0407", place,
+                                    STR_ARG(display_name(required->resource)), role, STR_ARG(id),
+                                    STR_ARG(state->value))
+                 : document_problem(problems, graph->sources, SEVERITY_ERROR, "E0407", location,
                                     "%" STR_FMT " cannot be '%" STR_FMT "' here: step '%" STR_FMT
                                     "' requires it%s",
-                                    STR_ARG(shown(decided->resource)), STR_ARG(decided->value),
-                                    STR_ARG(id), as);
-    request_note_other(graph, other, problem, problems);
+                                    STR_ARG(display_name(state->resource)), STR_ARG(state->value),
+                                    STR_ARG(id), role);
+    problem_note_other_step(graph, other, problem, problems);
 }
 
-static void keep_need(Contradictions *contradictions, const Graph *graph, const Needed *needed)
+static void store_required(Contradictions *contradictions, const Graph *graph,
+                           const RequiredResource *required)
 {
     Arena *arena = contradictions->arena;
-    Needed *first = str_map_find(&contradictions->needed, needed->resource), *known = first;
-    while (known != NULL && known->step != needed->step &&
-           !requests_may_meet(graph, known->step, needed->step)) {
+    RequiredResource *first = str_map_find(&contradictions->required, required->resource),
+                     *known = first;
+    while (known != NULL && known->step != required->step &&
+           !steps_may_share_node(graph, known->step, required->step)) {
         known = known->next;
     }
     if (known != NULL) {
-        if (needed->is_directory && !known->is_directory) {
-            known->step = needed->step;
+        if (required->is_directory && !known->is_directory) {
+            known->step = required->step;
             known->is_directory = true;
         }
         return;
     }
-    Needed *kept = ARENA_NEW(arena, Needed);
-    *kept = *needed;
-    kept->resource = arena_copy(arena, needed->resource);
+    RequiredResource *stored = ARENA_NEW(arena, RequiredResource);
+    *stored = *required;
+    stored->resource = arena_copy(arena, required->resource);
     if (first == NULL) {
-        str_map_put(&contradictions->needed, kept->resource, kept);
+        str_map_put(&contradictions->required, stored->resource, stored);
     } else {
-        kept->next = first->next;
-        first->next = kept;
+        stored->next = first->next;
+        first->next = stored;
     }
 }
 
-static Decided *find_decided(const Contradictions *contradictions, Arena *scratch, Str resource,
-                             Str aspect)
+static DesiredState *find_state(const Contradictions *contradictions, Arena *scratch, Str resource,
+                                Str aspect)
 {
-    return str_map_find(&contradictions->decided, arena_format(scratch, "%" STR_FMT "\n%" STR_FMT,
-                                                               STR_ARG(resource), STR_ARG(aspect)));
+    return str_map_find(&contradictions->states, arena_format(scratch, "%" STR_FMT "\n%" STR_FMT,
+                                                              STR_ARG(resource), STR_ARG(aspect)));
 }
 
 /* Compares each requirement with earlier decisions, and vice versa. */
-static bool check_needs(Contradictions *contradictions, const Graph *graph, const Reading *reading,
-                        Problems *problems)
+static bool check_required(Contradictions *contradictions, const Graph *graph,
+                           const RowReader *reader, Problems *problems)
 {
-    for (uint32_t i = 0; i < reading->needs.len; i++) {
-        const Needed *needed = &reading->needs.items[i];
-        Str aspect = str_starts(needed->resource, STR("path ")) ? STR("kind") : STR("state");
-        const Decided *decided =
-            find_decided(contradictions, reading->arena, needed->resource, aspect);
-        for (; decided != NULL; decided = decided->next) {
-            if (rules_out(needed, decided) &&
-                requests_may_meet(graph, decided->step, needed->step)) {
-                report_need(graph, needed, decided, true, problems);
+    for (uint32_t i = 0; i < reader->required.len; i++) {
+        const RequiredResource *required = &reader->required.items[i];
+        Str aspect = str_starts(required->resource, STR("path ")) ? STR("kind") : STR("state");
+        const DesiredState *state =
+            find_state(contradictions, reader->arena, required->resource, aspect);
+        for (; state != NULL; state = state->next) {
+            if (excludes(required, state) &&
+                steps_may_share_node(graph, state->step, required->step)) {
+                report_required(graph, required, state, true, problems);
                 return false;
             }
         }
     }
-    for (uint32_t i = 0; i < reading->found.len; i++) {
-        const Decided *decided = &reading->found.items[i];
-        const Needed *needed = str_map_find(&contradictions->needed, decided->resource);
-        for (; needed != NULL; needed = needed->next) {
-            if (rules_out(needed, decided) &&
-                requests_may_meet(graph, needed->step, decided->step)) {
-                report_need(graph, needed, decided, false, problems);
+    for (uint32_t i = 0; i < reader->states.len; i++) {
+        const DesiredState *state = &reader->states.items[i];
+        const RequiredResource *required = str_map_find(&contradictions->required, state->resource);
+        for (; required != NULL; required = required->next) {
+            if (excludes(required, state) &&
+                steps_may_share_node(graph, required->step, state->step)) {
+                report_required(graph, required, state, false, problems);
                 return false;
             }
         }
     }
-    for (uint32_t i = 0; i < reading->needs.len; i++) {
-        keep_need(contradictions, graph, &reading->needs.items[i]);
+    for (uint32_t i = 0; i < reader->required.len; i++) {
+        store_required(contradictions, graph, &reader->required.items[i]);
     }
     return true;
 }
 
 /* --- Public API ------------------------------------------------------------------------------- */
 
-static void keep(Contradictions *contradictions, Str key, const Decided *decided)
+static void store_state(Contradictions *contradictions, Str key, const DesiredState *state)
 {
     Arena *arena = contradictions->arena;
-    Decided *kept = ARENA_NEW(arena, Decided);
-    *kept = (Decided){ .step = decided->step,
-                       .param = decided->param,
-                       .resource = arena_copy(arena, decided->resource),
-                       .aspect = arena_copy(arena, decided->aspect),
-                       .value = arena_copy(arena, decided->value) };
-    Decided *first = str_map_find(&contradictions->decided, key);
+    DesiredState *stored = ARENA_NEW(arena, DesiredState);
+    *stored = (DesiredState){ .step = state->step,
+                              .param = state->param,
+                              .resource = arena_copy(arena, state->resource),
+                              .aspect = arena_copy(arena, state->aspect),
+                              .value = arena_copy(arena, state->value) };
+    DesiredState *first = str_map_find(&contradictions->states, key);
     if (first == NULL) {
-        str_map_put(&contradictions->decided, arena_copy(arena, key), kept);
+        str_map_put(&contradictions->states, arena_copy(arena, key), stored);
     } else {
-        kept->next = first->next;
-        first->next = kept;
+        stored->next = first->next;
+        first->next = stored;
     }
 }
 
 /* Compares a decision with those of earlier steps, and stores it if none of them can represent it.
  * Returns the one that it contradicts, or NULL. A step that is retried adds the same values again,
  * possibly forever: only new ones are stored. */
-static const Decided *add_decided(Contradictions *contradictions, const Graph *graph, Str key,
-                                  const Decided *now)
+static const DesiredState *add_or_find_conflict(Contradictions *contradictions, const Graph *graph,
+                                                Str key, const DesiredState *now)
 {
     bool represented = false;
-    for (Decided *at = str_map_find(&contradictions->decided, key); at != NULL; at = at->next) {
-        if (at->step == now->step) {
-            if (!str_eq(at->value, now->value)) {
-                at->value = arena_copy(contradictions->arena, now->value);
+    for (DesiredState *other = str_map_find(&contradictions->states, key); other != NULL;
+         other = other->next) {
+        if (other->step == now->step) {
+            if (!str_eq(other->value, now->value)) {
+                other->value = arena_copy(contradictions->arena, now->value);
             }
             return NULL;
         }
-        if (contradicts(graph, at, now)) {
-            return at;
+        if (contradicts(graph, other, now)) {
+            return other;
         }
-        represented = represented || requests_may_meet(graph, at->step, now->step);
+        represented = represented || steps_may_share_node(graph, other->step, now->step);
     }
     if (!represented) {
-        keep(contradictions, key, now);
+        store_state(contradictions, key, now);
     }
     return NULL;
 }
@@ -750,35 +756,35 @@ bool contradictions_add(Contradictions *contradictions, const Graph *graph, uint
     AUTO_CLEAR(Arena) scratch;
     arena_init(&scratch, ARENA_UNLIMITED);
     const Step *of = graph_step(graph, step);
-    Reading reading = { .arena = &scratch,
-                        .step = of,
-                        .action = of->spec->action,
-                        .values = values,
-                        .resolved = resolved };
-    read_row(&reading);
-    read_claims(&reading);
-    if (!resolved && reading.text_path.len > 0) {
-        text_request_add(&contradictions->texts, contradictions->arena, graph, reading.text_path,
-                         &reading.text, problems);
+    RowReader reader = { .arena = &scratch,
+                         .step = of,
+                         .action = of->spec->action,
+                         .values = values,
+                         .resolved = resolved };
+    read_row(&reader);
+    read_claims(&reader);
+    if (!resolved && reader.text_path.len > 0) {
+        text_request_add(&contradictions->texts, contradictions->arena, graph, reader.text_path,
+                         &reader.text, problems);
     }
     bool ok = true;
-    for (uint32_t i = 0; i < reading.found.len; i++) {
-        const Decided *now = &reading.found.items[i];
+    for (uint32_t i = 0; i < reader.states.len; i++) {
+        const DesiredState *now = &reader.states.items[i];
         Str key = arena_format(&scratch, "%" STR_FMT "\n%" STR_FMT, STR_ARG(now->resource),
                                STR_ARG(now->aspect));
-        const Decided *other = add_decided(contradictions, graph, key, now);
+        const DesiredState *other = add_or_find_conflict(contradictions, graph, key, now);
         if (ok && other != NULL) {
             report_contradiction(graph, other, now, problems);
             ok = false; /* the others follow from it */
         }
     }
-    return ok && check_needs(contradictions, graph, &reading, problems) &&
-           (reading.line_path.len == 0 ||
-            line_request_add(&contradictions->lines, contradictions->arena, graph,
-                             reading.line_path, &reading.line, problems)) &&
-           (reading.data_path.len == 0 ||
+    return ok && check_required(contradictions, graph, &reader, problems) &&
+           (reader.line_path.len == 0 ||
+            line_request_add(&contradictions->lines, contradictions->arena, graph, reader.line_path,
+                             &reader.line, problems)) &&
+           (reader.data_path.len == 0 ||
             data_request_add(&contradictions->values, contradictions->arena, graph,
-                             reading.data_path, &reading.data, problems));
+                             reader.data_path, &reader.data, problems));
 }
 
 bool contradictions_check(const Graph *graph, Problems *problems)

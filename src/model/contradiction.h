@@ -13,11 +13,11 @@
 
 typedef struct Contradictions {
     Arena *arena;
-    StrMap decided; /* resource and aspect to the first step that decided it */
-    StrMap needed;  /* resource to the first step that requires it */
-    StrMap lines;   /* path to the lines that steps want in the file */
-    StrMap values;  /* path to the values that steps want in the document */
-    StrMap texts;   /* path to its whole texts, and to edits of them */
+    StrMap states;   /* resource and aspect to the first step that decided it */
+    StrMap required; /* resource to the first step that requires it */
+    StrMap lines;    /* path to the lines that steps want in the file */
+    StrMap values;   /* path to the values that steps want in the document */
+    StrMap texts;    /* path to its whole texts, and to edits of them */
 } Contradictions;
 
 void contradictions_init(Contradictions *contradictions, Arena *arena);

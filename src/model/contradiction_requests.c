@@ -3,7 +3,7 @@
 #include "base/vec.h"
 #include "lang/json.h"
 #include "lang/pattern.h"
-#include "model/document_place.h"
+#include "model/document_location.h"
 
 enum {
     COMPARED_MAX = 200,    /* lines or values of a file; compared pairwise */
@@ -24,21 +24,23 @@ Str request_value_text(Arena *arena, Value value)
     return json_print(&text, value, NULL, &err) ? buf_str(&text) : STR("?");
 }
 
-bool requests_may_meet(const Graph *graph, uint32_t a, uint32_t b)
+bool steps_may_share_node(const Graph *graph, uint32_t a, uint32_t b)
 {
     const Job *one = graph_step(graph, a)->spec->job, *other = graph_step(graph, b)->spec->job;
     Str every = STR("*");
-    bool listed_together = str_eq(one->listed_for, every) || str_eq(other->listed_for, every) ||
-                           (one->listed_for.len > 0 && str_eq(one->listed_for, other->listed_for));
+    bool listed_together = str_eq(one->selector, every) || str_eq(other->selector, every) ||
+                           (one->selector.len > 0 && str_eq(one->selector, other->selector));
     return a != b && (one == other || listed_together || !graph->steps.without_node);
 }
 
-void request_note_other(const Graph *graph, uint32_t other, Problem *problem, Problems *problems)
+void problem_note_other_step(const Graph *graph, uint32_t other, Problem *problem,
+                             Problems *problems)
 {
     Problems ignored;
     problems_init(&ignored, problems->arena);
-    const Problem *where = document_problem(&ignored, graph->sources, SEVERITY_ERROR, "",
-                                            graph_step(graph, other)->spec->action_place, "other");
+    const Problem *where =
+        document_problem(&ignored, graph->sources, SEVERITY_ERROR, "",
+                         graph_step(graph, other)->spec->action_location, "other");
     problem_add_note(problems->arena, problem, STR("the other step is here"), where->file,
                      where->line);
 }
@@ -75,15 +77,15 @@ static bool lines_contradict(const LineRequest *a, const LineRequest *b)
            (b_takes && a->match.data == NULL);
 }
 
-static void report_undone(const Graph *graph, uint32_t other, uint32_t now, Str path,
-                          Severity severity, Problems *problems)
+static void report_conflict(const Graph *graph, uint32_t other, uint32_t now, Str path,
+                            Severity severity, Problems *problems)
 {
     Str id = graph_step(graph, other)->id;
     Problem *problem = document_problem(
-        problems, graph->sources, severity, "E0407", graph_step(graph, now)->spec->action_place,
+        problems, graph->sources, severity, "E0407", graph_step(graph, now)->spec->action_location,
         "path '%" STR_FMT "': this step and step '%" STR_FMT "' undo each other's change",
         STR_ARG(path), STR_ARG(id));
-    request_note_other(graph, other, problem, problems);
+    problem_note_other_step(graph, other, problem, problems);
 }
 
 bool line_request_add(StrMap *lines, Arena *arena, const Graph *graph, Str path,
@@ -95,9 +97,9 @@ bool line_request_add(StrMap *lines, Arena *arena, const Graph *graph, Str path,
         if (other->step == request->step) {
             return true; /* a retry */
         }
-        if (requests_may_meet(graph, other->step, request->step) &&
+        if (steps_may_share_node(graph, other->step, request->step) &&
             lines_contradict(other, request)) {
-            report_undone(graph, other->step, request->step, path, SEVERITY_ERROR, problems);
+            report_conflict(graph, other->step, request->step, path, SEVERITY_ERROR, problems);
             return false;
         }
     }
@@ -119,7 +121,7 @@ bool line_request_add(StrMap *lines, Arena *arena, const Graph *graph, Str path,
 
 static const Value *find_item(Value in, Value key)
 {
-    int64_t at;
+    int64_t pos;
     Str text = value_is_string(key) ? value_str(key) : STR_EMPTY;
     if (in.kind == VALUE_MAP) {
         for (uint32_t i = 0; i < in.map->len; i++) {
@@ -129,10 +131,11 @@ static const Value *find_item(Value in, Value key)
             }
         }
     }
-    at = key.kind == VALUE_INT ? key.integer : -1;
-    bool is_index = at >= 0 || str_to_i64(text, &at);
-    return in.kind == VALUE_LIST && is_index && at >= 0 && at < in.list->len ? &in.list->items[at]
-                                                                             : NULL;
+    pos = key.kind == VALUE_INT ? key.integer : -1;
+    bool is_index = pos >= 0 || str_to_i64(text, &pos);
+    return in.kind == VALUE_LIST && is_index && pos >= 0 && pos < in.list->len
+               ? &in.list->items[pos]
+               : NULL;
 }
 
 /* `outer` decides what is at a path, and `inner` what is below it. */
@@ -169,10 +172,10 @@ bool data_request_add(StrMap *values, Arena *arena, const Graph *graph, Str path
         if (other->step == request->step) {
             return true; /* a retry */
         }
-        if (requests_may_meet(graph, other->step, request->step) && len != other_len &&
+        if (steps_may_share_node(graph, other->step, request->step) && len != other_len &&
             nested_contradict(&scratch, len < other_len ? request : other,
                               len < other_len ? other : request)) {
-            report_undone(graph, other->step, request->step, path, SEVERITY_ERROR, problems);
+            report_conflict(graph, other->step, request->step, path, SEVERITY_ERROR, problems);
             return false;
         }
     }
@@ -226,10 +229,10 @@ void text_request_add(StrMap *texts, Arena *arena, const Graph *graph, Str path,
             return;
         }
         if (other->is_whole != request->is_whole &&
-            requests_may_meet(graph, other->step, request->step) &&
+            steps_may_share_node(graph, other->step, request->step) &&
             edit_changes(request->is_whole ? request : other,
                          request->is_whole ? other : request)) {
-            report_undone(graph, other->step, request->step, path, SEVERITY_WARNING, problems);
+            report_conflict(graph, other->step, request->step, path, SEVERITY_WARNING, problems);
             return;
         }
     }

@@ -41,8 +41,9 @@ void text_request_add(StrMap *texts, Arena *arena, const Graph *graph, Str path,
 
 /* Whether both steps may run on the same node. Without a node, jobs may apply to different ones,
  * unless they are listed together, or one of them is listed for every node. */
-bool requests_may_meet(const Graph *graph, uint32_t a, uint32_t b);
+bool steps_may_share_node(const Graph *graph, uint32_t a, uint32_t b);
 /* Adds the location of the other step. */
-void request_note_other(const Graph *graph, uint32_t other, Problem *problem, Problems *problems);
+void problem_note_other_step(const Graph *graph, uint32_t other, Problem *problem,
+                             Problems *problems);
 /* A string verbatim, other values as JSON. */
 Str request_value_text(Arena *arena, Value value);

@@ -58,20 +58,20 @@ static void link_debt(DebtBook *book, Debt *debt)
     VEC_PUSH(book->arena, &book->all, debt);
 }
 
-static Debt *add(DebtBook *book, const Debt *given)
+static Debt *add(DebtBook *book, const Debt *input)
 {
     Debt *debt = ARENA_NEW(book->arena, Debt);
     *debt = (Debt){
-        .step = arena_copy(book->arena, given->step),
-        .cause = arena_copy(book->arena, given->cause),
-        .kind = given->kind,
-        .unit = arena_copy(book->arena, given->unit),
-        .site = given->site,
-        .home = given->home,
-        .run = given->run,
-        .boot = given->boot,
-        .at_ms = given->at_ms,
-        .state = given->state,
+        .step = arena_copy(book->arena, input->step),
+        .cause = arena_copy(book->arena, input->cause),
+        .kind = input->kind,
+        .unit = arena_copy(book->arena, input->unit),
+        .site = input->site,
+        .home = input->home,
+        .run = input->run,
+        .boot = input->boot,
+        .at_ms = input->at_ms,
+        .state = input->state,
     };
     link_debt(book, debt);
     return debt;
@@ -103,7 +103,7 @@ void debt_book_begin(DebtBook *book, Str run, Str boot, int64_t at_ms, const Deb
     }
 }
 
-void debt_book_act(DebtBook *book, Str cause, int64_t at_ms)
+void debt_book_start_action(DebtBook *book, Str cause, int64_t at_ms)
 {
     for (Debt *debt = str_map_find(&book->by_cause, cause); debt != NULL; debt = debt->next_cause) {
         if (!debt->ended && debt->edge && debt->state != DEBT_OWED) {
@@ -120,7 +120,7 @@ static void settle(Debt *debt)
     debt->ended = !debt->edge;
 }
 
-void debt_book_done(DebtBook *book, Str cause, bool changed)
+void debt_book_finish_action(DebtBook *book, Str cause, bool changed)
 {
     for (Debt *debt = str_map_find(&book->by_cause, cause); debt != NULL; debt = debt->next_cause) {
         if (debt->ended || debt->state == DEBT_OWED) {
@@ -145,17 +145,17 @@ void debt_book_pay(DebtBook *book, Str step)
     }
 }
 
-static bool is_left(const Debt *debt, bool power_failed)
+static bool remains_owed(const Debt *debt, bool power_failed)
 {
     return debt->state == DEBT_OWED || debt->state == DEBT_POSSIBLE ||
            (power_failed && (debt->state == DEBT_NOTED || debt->paid));
 }
 
-static void close_run(DebtBook *book, bool power_failed)
+static void finish_run(DebtBook *book, bool power_failed)
 {
     for (uint32_t i = 0; i < book->all.len; i++) {
         Debt *debt = book->all.items[i];
-        if (!debt->ended && is_left(debt, power_failed)) {
+        if (!debt->ended && remains_owed(debt, power_failed)) {
             debt->state = DEBT_OWED;
         } else {
             debt->ended = true;
@@ -167,13 +167,13 @@ static void close_run(DebtBook *book, bool power_failed)
 
 void debt_book_end(DebtBook *book)
 {
-    close_run(book, false);
+    finish_run(book, false);
 }
 
 void debt_book_recover(DebtBook *book, Str boot)
 {
     if (book->open) {
-        close_run(book, !str_eq(book->boot, boot));
+        finish_run(book, !str_eq(book->boot, boot));
     }
 }
 
@@ -202,10 +202,10 @@ uint16_t debt_book_kinds(const DebtBook *book, Str step)
     return owed;
 }
 
-const Debt *debt_book_next(const DebtBook *book, uint32_t *at, bool possible)
+const Debt *debt_book_next(const DebtBook *book, uint32_t *pos, bool possible)
 {
-    while (*at < book->all.len) {
-        const Debt *debt = book->all.items[(*at)++];
+    while (*pos < book->all.len) {
+        const Debt *debt = book->all.items[(*pos)++];
         if (!debt->ended &&
             (debt->state == DEBT_OWED || (possible && debt->state == DEBT_POSSIBLE))) {
             return debt;
@@ -217,7 +217,7 @@ const Debt *debt_book_next(const DebtBook *book, uint32_t *at, bool possible)
 uint32_t debt_book_count(const DebtBook *book)
 {
     uint32_t count = 0;
-    for (uint32_t at = 0; debt_book_next(book, &at, false) != NULL;) {
+    for (uint32_t pos = 0; debt_book_next(book, &pos, false) != NULL;) {
         count++;
     }
     return count;
@@ -265,7 +265,7 @@ void debts_of_graph(Arena *arena, const Graph *graph, Str site, Str home, Debt *
     *count = found.len;
 }
 
-bool debt_is_of(const Debt *debt, Str site, Str home)
+bool debt_belongs_to(const Debt *debt, Str site, Str home)
 {
     return debt->site.len > 0 && site.len > 0 ? str_eq(debt->site, site) : str_eq(debt->home, home);
 }

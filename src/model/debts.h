@@ -68,8 +68,8 @@ void debt_book_init(DebtBook *book, Arena *arena);
  * owed. */
 void debt_book_begin(DebtBook *book, Str run, Str boot, int64_t at_ms, const Debt *edges,
                      uint32_t count);
-void debt_book_act(DebtBook *book, Str cause, int64_t at_ms);
-void debt_book_done(DebtBook *book, Str cause, bool changed);
+void debt_book_start_action(DebtBook *book, Str cause, int64_t at_ms);
+void debt_book_finish_action(DebtBook *book, Str cause, bool changed);
 void debt_book_pay(DebtBook *book, Str step);
 void debt_book_end(DebtBook *book);
 /* Adds a debt that is known to be owed: the start of a compacted journal. */
@@ -80,7 +80,7 @@ void debt_book_recover(DebtBook *book, Str boot);
 /* Kinds that `step` owes: 1 << REQUISITE_WATCH and so on, as in StepStatus. */
 uint16_t debt_book_kinds(const DebtBook *book, Str step);
 /* Iterates over owed debts, and with `possible` also over possible ones; NULL at the end. */
-const Debt *debt_book_next(const DebtBook *book, uint32_t *at, bool possible);
+const Debt *debt_book_next(const DebtBook *book, uint32_t *pos, bool possible);
 uint32_t debt_book_count(const DebtBook *book); /* number of owed ones */
 
 /* --- Creating and ending debts ------------------------------------------------------------- */
@@ -89,7 +89,7 @@ uint32_t debt_book_count(const DebtBook *book); /* number of owed ones */
 void debts_of_graph(Arena *arena, const Graph *graph, Str site, Str home, Debt **out,
                     uint32_t *count);
 /* Whether it belongs to the site with that name at that path. Old debts have only the path. */
-bool debt_is_of(const Debt *debt, Str site, Str home);
+bool debt_belongs_to(const Debt *debt, Str site, Str home);
 
 typedef enum DebtVerdict {
     DEBT_REMAINS,

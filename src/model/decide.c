@@ -36,7 +36,7 @@ enum {
 
 /* Summary of the targets of one kind. A kind with two forms (require and require_any) has two of
  * these. Pointers are to the first such edge. */
-typedef struct Group {
+typedef struct TargetGroup {
     uint32_t count;
     uint32_t met; /* targets that allow it: successful, changed or failed, depending on the kind */
     uint32_t unknowns;
@@ -45,7 +45,7 @@ typedef struct Group {
     const Edge *waiting; /* waiting, or no result yet */
     const Edge *unknown;
     const Edge *last;
-} Group;
+} TargetGroup;
 
 enum {
     FORM_PLAIN,
@@ -60,9 +60,9 @@ typedef struct Decider {
     Work work;
     bool planning;
     Arena *arena;
-    Group groups[REQUISITE_KINDS][FORMS];
-    const Edge *before_bad; /* a step that has this one as prereq, and failed or is blocked */
-    const Edge *before_waiting;
+    TargetGroup groups[REQUISITE_KINDS][FORMS];
+    const Edge *prereq_bad; /* a step that has this one as prereq, and failed or is blocked */
+    const Edge *prereq_waiting;
     uint16_t fired;  /* triggers with a changed target, even if that failed afterwards */
     uint16_t failed; /* those whose changed target failed afterwards */
     Decision decision;
@@ -75,7 +75,7 @@ static bool has_reaction(const Graph *graph, uint32_t step)
 }
 
 /* The result that counts for a target. Only when deciding about a check may it be missing. */
-static StepResult seen(const StepStatus *status)
+static StepResult target_result(const StepStatus *status)
 {
     return status->result != RESULT_PENDING ? status->result : status->pending;
 }
@@ -91,13 +91,13 @@ static void group_add(Decider *decider, const Edge *edge)
 {
     const StepStatus *status = &decider->statuses[edge->to];
     bool prereq = edge->kind == REQUISITE_PREREQ;
-    StepResult result = prereq ? status->pending : seen(status);
+    StepResult result = prereq ? status->pending : target_result(status);
     if (result == RESULT_PENDING && decider->work.phase == PHASE_CHECK) {
         return; /* it can only run later */
     }
-    Group *group = &decider->groups[edge->kind][edge->any   ? FORM_ANY
-                                                : edge->all ? FORM_ALL
-                                                            : FORM_PLAIN];
+    TargetGroup *group = &decider->groups[edge->kind][edge->any   ? FORM_ANY
+                                                      : edge->all ? FORM_ALL
+                                                                  : FORM_PLAIN];
     group->count++;
     group->last = edge;
     if ((KIND(edge->kind) & TRIGGERS) != 0 && status->changed) {
@@ -137,7 +137,7 @@ static void group_add(Decider *decider, const Edge *edge)
 }
 
 /* A step that others have as prereq follows them as if it required them. */
-static void add_before(Decider *decider)
+static void add_prereq_dependents(Decider *decider)
 {
     if (decider->graph->check_of[decider->work.step] == VERTEX_NONE) {
         return;
@@ -150,27 +150,27 @@ static void add_before(Decider *decider)
         }
         StepResult result = decider->statuses[edge->from].result;
         if (result == RESULT_FAILED || result == RESULT_BLOCKED) {
-            set_first(&decider->before_bad, edge);
+            set_first(&decider->prereq_bad, edge);
         } else if (result == RESULT_PENDING || result == RESULT_WAITING) {
-            set_first(&decider->before_waiting, edge);
+            set_first(&decider->prereq_waiting, edge);
         }
     }
 }
 
-static Str call(const Decider *decider, uint32_t step)
+static Str step_name(const Decider *decider, uint32_t step)
 {
-    return graph_call(decider->graph, step, decider->work.step);
+    return graph_step_label(decider->graph, step, decider->work.step);
 }
 
-static bool answer(Decider *decider, DecisionKind kind, const Edge *because, Str reason)
+static bool set_decision(Decider *decider, DecisionKind kind, const Edge *edge, Str reason)
 {
     decider->decision.kind = kind;
-    decider->decision.because = because;
+    decider->decision.decisive_edge = edge;
     decider->decision.reason = reason;
     return true;
 }
 
-static const char *has_result(StepResult result)
+static const char *describe_result(StepResult result)
 {
     switch (result) {
     case RESULT_FAILED: return "failed";
@@ -200,16 +200,16 @@ static Str describe_target(const Decider *decider, const Edge *edge)
 {
     const StepStatus *status = &decider->statuses[edge->to];
     bool prereq = edge->kind == REQUISITE_PREREQ;
-    Str name = call(decider, edge->to);
+    Str name = step_name(decider, edge->to);
     return arena_format(decider->arena, "%s '%" STR_FMT "', which %s", verb(edge), STR_ARG(name),
-                        has_result(prereq ? status->pending : seen(status)));
+                        describe_result(prereq ? status->pending : target_result(status)));
 }
 
-static Str describe_before(const Decider *decider, const Edge *edge)
+static Str describe_prereq(const Decider *decider, const Edge *edge)
 {
-    Str name = call(decider, edge->from);
+    Str name = step_name(decider, edge->from);
     return arena_format(decider->arena, "'%" STR_FMT "' has it as prereq and %s", STR_ARG(name),
-                        has_result(decider->statuses[edge->from].result));
+                        describe_result(decider->statuses[edge->from].result));
 }
 
 /* Blocked: a kind that needs all targets has a bad one, or one that needs some has none. */
@@ -218,7 +218,7 @@ static bool decide_block(Decider *decider)
     static const uint8_t kinds[] = { REQUISITE_REQUIRE, REQUISITE_WATCH, REQUISITE_PREREQ };
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         for (int form = 0; form < FORMS; form++) {
-            const Group *group = &decider->groups[kinds[i]][form];
+            const TargetGroup *group = &decider->groups[kinds[i]][form];
             if (group->bad == NULL) {
                 continue;
             }
@@ -228,12 +228,13 @@ static bool decide_block(Decider *decider)
             if (one_is_enough && (has_one || could)) {
                 continue;
             }
-            return answer(decider, DECIDE_BLOCK, group->bad, describe_target(decider, group->bad));
+            return set_decision(decider, DECIDE_BLOCK, group->bad,
+                                describe_target(decider, group->bad));
         }
     }
-    if (decider->before_bad != NULL) {
-        return answer(decider, DECIDE_BLOCK, decider->before_bad,
-                      describe_before(decider, decider->before_bad));
+    if (decider->prereq_bad != NULL) {
+        return set_decision(decider, DECIDE_BLOCK, decider->prereq_bad,
+                            describe_prereq(decider, decider->prereq_bad));
     }
     return false;
 }
@@ -244,23 +245,24 @@ static bool decide_wait(Decider *decider)
         for (int form = 0; form < FORMS; form++) {
             const Edge *edge = decider->groups[kind][form].waiting;
             if (edge != NULL && kind != REQUISITE_LISTEN && kind != REQUISITE_USE) {
-                Str name = call(decider, edge->to);
-                return answer(
+                Str name = step_name(decider, edge->to);
+                return set_decision(
                     decider, DECIDE_WAIT, edge,
                     arena_format(decider->arena, "waits for '%" STR_FMT "'", STR_ARG(name)));
             }
         }
     }
-    if (decider->before_waiting != NULL) {
-        Str name = call(decider, decider->before_waiting->from);
-        return answer(decider, DECIDE_WAIT, decider->before_waiting,
-                      arena_format(decider->arena, "waits for '%" STR_FMT "'", STR_ARG(name)));
+    if (decider->prereq_waiting != NULL) {
+        Str name = step_name(decider, decider->prereq_waiting->from);
+        return set_decision(
+            decider, DECIDE_WAIT, decider->prereq_waiting,
+            arena_format(decider->arena, "waits for '%" STR_FMT "'", STR_ARG(name)));
     }
     return false;
 }
 
 /* Whether the trigger of this kind and form has fired. */
-static bool is_fired(const Group *group, int form)
+static bool has_fired(const TargetGroup *group, int form)
 {
     return form == FORM_ALL ? group->met == group->count : group->fired != NULL;
 }
@@ -270,7 +272,7 @@ static bool is_owed(const Decider *decider, RequisiteKind kind)
     return (decider->statuses[decider->work.step].owed & KIND(kind)) != 0;
 }
 
-static Str describe_skip(const Decider *decider, RequisiteKind kind, const Group *group)
+static Str describe_skip(const Decider *decider, RequisiteKind kind, const TargetGroup *group)
 {
     const char *what = kind == REQUISITE_ONCHANGES ? "changed"
                        : kind == REQUISITE_ONFAIL  ? "failed"
@@ -280,24 +282,26 @@ static Str describe_skip(const Decider *decider, RequisiteKind kind, const Group
                             kind == REQUISITE_ONFAIL && group->fired ? "not all" : "none",
                             group->count, requisite_kind_name(kind), what);
     }
-    Str name = call(decider, group->last->to);
-    StepResult result = kind == REQUISITE_PREREQ ? decider->statuses[group->last->to].pending
-                                                 : seen(&decider->statuses[group->last->to]);
+    Str name = step_name(decider, group->last->to);
+    StepResult result = kind == REQUISITE_PREREQ
+                            ? decider->statuses[group->last->to].pending
+                            : target_result(&decider->statuses[group->last->to]);
     if (kind == REQUISITE_PREREQ && result == RESULT_OK) {
         return arena_format(decider->arena, "'%" STR_FMT "' is not going to change", STR_ARG(name));
     }
     if (kind == REQUISITE_ONFAIL && (result == RESULT_OK || result == RESULT_CHANGED)) {
         return arena_format(decider->arena, "'%" STR_FMT "' did not fail", STR_ARG(name));
     }
-    return arena_format(decider->arena, "'%" STR_FMT "' %s", STR_ARG(name), has_result(result));
+    return arena_format(decider->arena, "'%" STR_FMT "' %s", STR_ARG(name),
+                        describe_result(result));
 }
 
 /* Whether the step has this kind, and all its targets are steps that this node does not have. */
-static bool is_untargeted(const Decider *decider, RequisiteKind kind)
+static bool has_no_targets(const Decider *decider, RequisiteKind kind)
 {
     const Step *step = graph_step(decider->graph, decider->work.step);
-    const Group *groups = decider->groups[kind];
-    return (step->untargeted & KIND(kind)) != 0 && groups[FORM_PLAIN].count == 0 &&
+    const TargetGroup *groups = decider->groups[kind];
+    return (step->kinds_without_targets & KIND(kind)) != 0 && groups[FORM_PLAIN].count == 0 &&
            groups[FORM_ANY].count == 0 && groups[FORM_ALL].count == 0;
 }
 
@@ -307,24 +311,24 @@ static bool decide_skip(Decider *decider)
     static const uint8_t kinds[] = { REQUISITE_ONCHANGES, REQUISITE_ONFAIL, REQUISITE_PREREQ };
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         RequisiteKind kind = (RequisiteKind)kinds[i];
-        if (is_untargeted(decider, kind) && !is_owed(decider, kind)) {
-            return answer(decider, DECIDE_SKIP, NULL,
-                          arena_format(decider->arena,
-                                       "none of the steps under '%s' are on this node",
-                                       requisite_kind_name(kind)));
+        if (has_no_targets(decider, kind) && !is_owed(decider, kind)) {
+            return set_decision(decider, DECIDE_SKIP, NULL,
+                                arena_format(decider->arena,
+                                             "none of the steps under '%s' are on this node",
+                                             requisite_kind_name(kind)));
         }
     }
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         for (int form = 0; form < FORMS; form++) {
-            const Group *group = &decider->groups[kinds[i]][form];
+            const TargetGroup *group = &decider->groups[kinds[i]][form];
             bool could = group->unknowns > 0 &&
                          (form != FORM_ALL || group->met + group->unknowns == group->count);
-            if (group->count == 0 || is_fired(group, form) || could ||
+            if (group->count == 0 || has_fired(group, form) || could ||
                 is_owed(decider, (RequisiteKind)kinds[i])) {
                 continue;
             }
-            return answer(decider, DECIDE_SKIP, group->last,
-                          describe_skip(decider, (RequisiteKind)kinds[i], group));
+            return set_decision(decider, DECIDE_SKIP, group->last,
+                                describe_skip(decider, (RequisiteKind)kinds[i], group));
         }
     }
     return false;
@@ -336,17 +340,18 @@ static bool decide_unknown(Decider *decider)
                                      REQUISITE_WATCH };
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         for (int form = 0; form < FORMS; form++) {
-            const Group *group = &decider->groups[kinds[i]][form];
-            if (group->unknown == NULL || is_fired(group, form) ||
+            const TargetGroup *group = &decider->groups[kinds[i]][form];
+            if (group->unknown == NULL || has_fired(group, form) ||
                 is_owed(decider, (RequisiteKind)kinds[i]) ||
                 (kinds[i] == REQUISITE_WATCH &&
                  !has_reaction(decider->graph, decider->work.step))) {
                 continue;
             }
-            Str name = call(decider, group->unknown->to);
-            return answer(decider, DECIDE_UNKNOWN, group->unknown,
-                          arena_format(decider->arena, "depends on the result of '%" STR_FMT "'",
-                                       STR_ARG(name)));
+            Str name = step_name(decider, group->unknown->to);
+            return set_decision(decider, DECIDE_UNKNOWN, group->unknown,
+                                arena_format(decider->arena,
+                                             "depends on the result of '%" STR_FMT "'",
+                                             STR_ARG(name)));
         }
     }
     return false;
@@ -361,20 +366,20 @@ static void decide_run(Decider *decider)
                     { REQUISITE_ONCHANGES, "changed" },
                     { REQUISITE_ONFAIL, "failed" },
                     { REQUISITE_PREREQ, "is going to change" } };
-    answer(decider, DECIDE_RUN, NULL, STR_EMPTY);
-    for (size_t i = 0; i < COUNT_OF(reasons) && decider->decision.because == NULL; i++) {
+    set_decision(decider, DECIDE_RUN, NULL, STR_EMPTY);
+    for (size_t i = 0; i < COUNT_OF(reasons) && decider->decision.decisive_edge == NULL; i++) {
         for (int form = 0; form < FORMS; form++) {
             const Edge *edge = decider->groups[reasons[i].kind][form].fired;
             if (edge != NULL) {
-                Str name = call(decider, edge->to);
-                answer(decider, DECIDE_RUN, edge,
-                       arena_format(decider->arena, "'%" STR_FMT "' %s", STR_ARG(name),
-                                    reasons[i].what));
+                Str name = step_name(decider, edge->to);
+                set_decision(decider, DECIDE_RUN, edge,
+                             arena_format(decider->arena, "'%" STR_FMT "' %s", STR_ARG(name),
+                                          reasons[i].what));
                 break;
             }
         }
     }
-    if (decider->decision.because == NULL &&
+    if (decider->decision.decisive_edge == NULL &&
         (is_owed(decider, REQUISITE_WATCH) || is_owed(decider, REQUISITE_ONCHANGES))) {
         decider->decision.reason = STR("owed from an earlier run");
     }
@@ -388,18 +393,18 @@ static bool may_react(StepResult own)
            own == RESULT_UNKNOWN;
 }
 
-typedef struct Listen {
+typedef struct ListenState {
     const Edge *fired;
     const Edge *failed; /* it changed, and failed afterwards */
     bool unknown, owed;
-} Listen;
+} ListenState;
 
-static Listen listen_look(const Graph *graph, uint32_t step, const StepStatus *statuses)
+static ListenState listen_evaluate(const Graph *graph, uint32_t step, const StepStatus *statuses)
 {
     if (!has_reaction(graph, step)) {
-        return (Listen){ 0 };
+        return (ListenState){ 0 };
     }
-    Listen listen = { .owed = (statuses[step].owed & KIND(REQUISITE_LISTEN)) != 0 };
+    ListenState listen = { .owed = (statuses[step].owed & KIND(REQUISITE_LISTEN)) != 0 };
     Edges edges = graph_edges(graph, step);
     for (uint32_t i = 0; i < edges.count; i++) {
         const Edge *edge = &edges.items[i];
@@ -420,9 +425,9 @@ static Listen listen_look(const Graph *graph, uint32_t step, const StepStatus *s
 static Decision decide_reaction(const Graph *graph, uint32_t step, const StepStatus *statuses,
                                 Arena *arena)
 {
-    Listen listen = listen_look(graph, step, statuses);
+    ListenState listen = listen_evaluate(graph, step, statuses);
     StepResult own = statuses[step].result;
-    Decision decision = { .kind = DECIDE_SKIP, .because = listen.fired };
+    Decision decision = { .kind = DECIDE_SKIP, .decisive_edge = listen.fired };
     if (listen.owed || ((listen.fired != NULL || listen.failed != NULL) && own != RESULT_SKIPPED)) {
         decision.owes = KIND(REQUISITE_LISTEN);
     }
@@ -433,7 +438,7 @@ static Decision decide_reaction(const Graph *graph, uint32_t step, const StepSta
         decision.kind = DECIDE_UNKNOWN;
     }
     if (listen.fired != NULL) {
-        Str name = graph_call(graph, listen.fired->to, step);
+        Str name = graph_step_label(graph, listen.fired->to, step);
         decision.reason = arena_format(arena, "'%" STR_FMT "' changed", STR_ARG(name));
     } else if (listen.owed) {
         decision.reason = STR("owed from an earlier run");
@@ -445,7 +450,7 @@ static Decision decide_reaction(const Graph *graph, uint32_t step, const StepSta
 
 bool decide_reacts(const Graph *graph, uint32_t step, const StepStatus *statuses)
 {
-    Listen listen = listen_look(graph, step, statuses);
+    ListenState listen = listen_evaluate(graph, step, statuses);
     return (listen.owed || listen.fired != NULL || listen.unknown) &&
            may_react(statuses[step].result);
 }
@@ -466,7 +471,7 @@ Decision decide(const Graph *graph, Work work, const StepStatus *statuses, bool 
         }
     }
     if (work.phase == PHASE_RUN) {
-        add_before(&decider);
+        add_prereq_dependents(&decider);
     }
     if (!decide_block(&decider) && !decide_wait(&decider) && !decide_skip(&decider) &&
         !decide_unknown(&decider)) {

@@ -72,8 +72,8 @@ typedef struct Decision {
      * reason other than its own conditions. Also set for a step that runs: what it owes until it
      * succeeds, so that this can be recorded before the effect. */
     uint16_t owes;
-    Str reason;          /* "requires 'install vnstat', which failed"; empty: none */
-    const Edge *because; /* the edge that was decisive; may be NULL */
+    Str reason;                /* "requires 'install vnstat', which failed"; empty: none */
+    const Edge *decisive_edge; /* the edge that was decisive; may be NULL */
 } Decision;
 
 /* `statuses` has one entry for each step of the graph. With PHASE_CHECK, targets that can only

@@ -1,7 +1,7 @@
 #include "model/document.h"
 
 #include "lang/yaml.h"
-#include "model/document_place.h"
+#include "model/document_location.h"
 
 enum {
     META_VERSION,
@@ -39,24 +39,24 @@ static bool is_uuid(Str text)
     return is;
 }
 
-static bool check_uuid(const SiteLoad *load, Value given)
+static bool check_uuid(const SiteLoad *load, Value input)
 {
-    if (value_is_missing(given) || is_uuid(value_str(given))) {
+    if (value_is_missing(input) || is_uuid(value_str(input))) {
         return true;
     }
-    site_problem(load, "E0303", given, "'uuid' must be a UUID, not '%" STR_FMT "'",
-                 STR_ARG(str_slice(value_str(given), 0, 100)))
+    site_problem(load, "E0303", input, "'uuid' must be a UUID, not '%" STR_FMT "'",
+                 STR_ARG(str_slice(value_str(input), 0, 100)))
         ->hint = STR("remove the key: it is set by a server");
     return false;
 }
 
 bool document_metadata(const SiteLoad *load, Value metadata, Value *name)
 {
-    Value given[META_COUNT];
+    Value input[META_COUNT];
     FieldSet set = { .what = "'metadata'", .fields = metadata_fields };
-    bool ok = fields_read_all(load, &set, metadata, given);
-    ok = check_uuid(load, given[META_UUID]) && ok;
-    *name = given[META_NAME];
+    bool ok = fields_read_all(load, &set, metadata, input);
+    ok = check_uuid(load, input[META_UUID]) && ok;
+    *name = input[META_NAME];
     return ok;
 }
 
@@ -64,8 +64,8 @@ static bool is_wrapped(DocumentKind kind, const Map *map)
 {
     bool has_metadata = map_find_str(map, STR("metadata")) != NULL;
     bool has_spec = map_find_str(map, STR("spec")) != NULL;
-    return kind == DOCUMENT_FREE ? has_metadata && has_spec && map->len == 2
-                                 : has_metadata || has_spec;
+    return kind == DOCUMENT_ANY_KEYS ? has_metadata && has_spec && map->len == 2
+                                     : has_metadata || has_spec;
 }
 
 /* Removes the `metadata` and `spec` wrapper. */
@@ -80,14 +80,14 @@ static bool document_unwrap(const SiteLoad *load, DocumentKind kind, Value root,
     if (root.kind != VALUE_MAP || !is_wrapped(kind, root.map)) {
         return true;
     }
-    Value given[2];
+    Value input[2];
     FieldSet set = { .what = "a document with 'metadata' and 'spec'", .fields = fields };
-    bool ok = fields_read_all(load, &set, root, given);
+    bool ok = fields_read_all(load, &set, root, input);
     Value name;
-    if (!value_is_missing(given[0])) {
-        ok = document_metadata(load, given[0], &name) && ok;
+    if (!value_is_missing(input[0])) {
+        ok = document_metadata(load, input[0], &name) && ok;
     }
-    *out = value_is_missing(given[1]) ? value_null() : given[1];
+    *out = value_is_missing(input[1]) ? value_null() : input[1];
     return ok;
 }
 
@@ -106,7 +106,7 @@ bool document_is_name(Str name)
 }
 
 /* Suggests the nearest file name in the same directory. */
-static void suggest_file(const SiteLoad *load, Problem *problem, Str path, Value named_at)
+static void suggest_file(const SiteLoad *load, Problem *problem, Str path, Value reference)
 {
     size_t slash = str_find(path, STR("/"), 0);
     if (load->reader.list == NULL || slash == STR_NOT_FOUND) {
@@ -127,7 +127,7 @@ static void suggest_file(const SiteLoad *load, Problem *problem, Str path, Value
             suggest_offer(&suggest, name);
         }
     }
-    site_suggest_for(load, problem, named_at, &suggest);
+    site_suggest_for(load, problem, reference, &suggest);
 }
 
 static Str shown_path(const SiteLoad *load, Str path)
@@ -156,14 +156,15 @@ bool document_has_yml(const SiteLoad *load, Str path)
            load->reader.exists(load->reader.context, container);
 }
 
-static Problem *not_read(const SiteLoad *load, Str path, Value named_at, const Error *err)
+static Problem *report_unreadable(const SiteLoad *load, Str path, Value reference, const Error *err)
 {
-    bool named = named_at.source != SOURCE_NONE;
-    Problem *problem = err->kind == ERROR_NOT_FOUND
-                           ? site_problem(load, "E0301", named_at, "file '%" STR_FMT "' not found",
-                                          STR_ARG(shown_path(load, path)))
-                           : site_problem(load, "E0301", named_at, "cannot read '%" STR_FMT "': %s",
-                                          STR_ARG(shown_path(load, path)), err->text);
+    bool named = reference.source != SOURCE_NONE;
+    Problem *problem =
+        err->kind == ERROR_NOT_FOUND
+            ? site_problem(load, "E0301", reference, "file '%" STR_FMT "' not found",
+                           STR_ARG(shown_path(load, path)))
+            : site_problem(load, "E0301", reference, "cannot read '%" STR_FMT "': %s",
+                           STR_ARG(shown_path(load, path)), err->text);
     if (!named) {
         problem->file = shown_path(load, path);
     }
@@ -172,18 +173,18 @@ static Problem *not_read(const SiteLoad *load, Str path, Value named_at, const E
             load->problems->arena, "rename '%" STR_FMT "' to '%" STR_FMT "'",
             STR_ARG(shown_path(load, container_of(load, path))), STR_ARG(shown_path(load, path)));
     } else if (err->kind == ERROR_NOT_FOUND) {
-        suggest_file(load, problem, path, named_at);
+        suggest_file(load, problem, path, reference);
     }
     return problem;
 }
 
-Problem *document_missing(const SiteLoad *load, Str path, Value named_at)
+Problem *document_report_missing(const SiteLoad *load, Str path, Value reference)
 {
-    return not_read(load, path, named_at, &(Error){ .kind = ERROR_NOT_FOUND });
+    return report_unreadable(load, path, reference, &(Error){ .kind = ERROR_NOT_FOUND });
 }
 
-bool document_read(const SiteLoad *load, Str path, DocumentKind kind, Value named_at, bool *missing,
-                   Value *out)
+bool document_read(const SiteLoad *load, Str path, DocumentKind kind, Value reference,
+                   bool *missing, Value *out)
 {
     bool ignored;
     *(missing == NULL ? &ignored : missing) = false;
@@ -196,19 +197,19 @@ bool document_read(const SiteLoad *load, Str path, DocumentKind kind, Value name
             *out = value_null();
             return true;
         }
-        not_read(load, path, named_at, &err);
+        report_unreadable(load, path, reference, &err);
         return false;
     }
     if (document_has_yml(load, path)) {
         Problem *problem = site_problem(
-            load, "E0301", named_at, "both '%" STR_FMT "' and '%" STR_FMT "' exist",
+            load, "E0301", reference, "both '%" STR_FMT "' and '%" STR_FMT "' exist",
             STR_ARG(shown_path(load, path)), STR_ARG(shown_path(load, container_of(load, path))));
         problem->hint = STR("remove one of them; file names of a site end with '.yaml'");
         return false;
     }
     uint16_t source = sources_add(load->sources, shown_path(load, path), text);
     if (source == SOURCE_NONE) {
-        site_problem(load, "E0301", named_at, "the site has too many files");
+        site_problem(load, "E0301", reference, "the site has too many files");
         return false;
     }
     YamlOptions options = yaml_options_default;
@@ -251,9 +252,9 @@ static bool find_item(Str text, uint32_t number, size_t *start, size_t *end)
     size_t indent = 0;
     uint32_t at_line = 1;
     *end = text.len;
-    for (size_t at = 0; at < text.len; at_line++) {
-        Line line = line_at(text, at);
-        at = line.next;
+    for (size_t pos = 0; pos < text.len; at_line++) {
+        Line line = line_at(text, pos);
+        pos = line.next;
         bool ends = !line.empty && (line.indent < indent || (line.indent == indent && line.key));
         if (at_line > number && inside && (ends || (line.item && line.indent == indent))) {
             *end = line.start;
@@ -280,7 +281,7 @@ static bool has_steps(Value root)
     return steps != NULL && steps->kind == VALUE_LIST && steps->list->len > 0;
 }
 
-bool document_read_beside(const SiteLoad *load, Str path, DocumentKind kind, Value *out)
+bool document_read_valid_items(const SiteLoad *load, Str path, DocumentKind kind, Value *out)
 {
     enum {
         ITEMS_MAX = 4
@@ -307,8 +308,8 @@ bool document_read_beside(const SiteLoad *load, Str path, DocumentKind kind, Val
         bool ok = source != SOURCE_NONE &&
                   yaml_load(load->arena, load->sources, source, &options, &root, &found);
         if (ok && i > 0 && has_steps(root)) {
-            problems_add_new(load->problems, &found_before);
-            problems_add_new(load->problems, &found);
+            problems_merge(load->problems, &found_before);
+            problems_merge(load->problems, &found);
             return document_unwrap(load, kind, root, out);
         }
         /* Where a bracket or quote is opened is certain, and so is a key that is there twice. Other
@@ -320,9 +321,9 @@ bool document_read_beside(const SiteLoad *load, Str path, DocumentKind kind, Val
             !find_item(str_from(rest, text.len), found.items[0].line, &start, &end)) {
             return false;
         }
-        problems_add_new(&found_before, &found);
-        for (size_t at = start; at < end; at++) {
-            rest[at] = rest[at] == '\n' ? '\n' : ' ';
+        problems_merge(&found_before, &found);
+        for (size_t pos = start; pos < end; pos++) {
+            rest[pos] = rest[pos] == '\n' ? '\n' : ' ';
         }
     }
     return false;
@@ -355,13 +356,13 @@ static void report_missing_link(const SiteLoad *load, const Template *template, 
         .span = link->span,
         .document = value_null()
     };
-    LineColumn place = source_location(&(Source){ .text = text, .first_line = 1 }, link->offset);
-    fault.line = place.line;
-    fault.column = place.column;
+    LineColumn location = source_location(&(Source){ .text = text, .first_line = 1 }, link->offset);
+    fault.line = location.line;
+    fault.column = location.column;
     Problems found_before;
     problems_init(&found_before, load->arena);
     document_add_fault(&found_before, load->sources, &fault, document);
-    problems_add_new(load->problems, &found_before);
+    problems_merge(load->problems, &found_before);
 }
 
 bool document_check_links(const SiteLoad *load, const Template *template, Value document)
@@ -394,6 +395,6 @@ bool document_check_template(const SiteLoad *load, Str name)
         found_before->template_name = shown_path(load, path);
     }
     document_add_fault(&found, load->sources, &fault, value_null());
-    problems_add_new(load->problems, &found);
+    problems_merge(load->problems, &found);
     return false;
 }

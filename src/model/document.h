@@ -4,26 +4,26 @@
 #include "model/fields.h"
 
 typedef enum DocumentKind {
-    DOCUMENT_KNOWN, /* with defined keys: `spec` alone means that it is wrapped */
+    DOCUMENT_DEFINED_KEYS, /* with defined keys: `spec` alone means that it is wrapped */
     /* with any keys (variables, macros): wrapped only if it has both, and nothing else */
-    DOCUMENT_FREE,
+    DOCUMENT_ANY_KEYS,
 } DocumentKind;
 
 /* Reads the file; `*out` is its content, null if it is empty. If only its metadata is invalid, the
  * content is returned nevertheless, so that callers can find further problems; on other failures it
- * is missing. A file that does not exist is a problem at `named_at`, unless `missing` is not NULL,
+ * is missing. A file that does not exist is a problem at `reference`, unless `missing` is not NULL,
  * which is set then. `path` is relative to the site. */
-bool document_read(const SiteLoad *load, Str path, DocumentKind kind, Value named_at, bool *missing,
-                   Value *out);
+bool document_read(const SiteLoad *load, Str path, DocumentKind kind, Value reference,
+                   bool *missing, Value *out);
 /* Reads a file of jobs whose YAML is invalid, which document_read has reported, without the item of
  * its list of steps that has the mistake, so that callers can check the others. Further such items
  * are reported. Returns false if that is not possible. */
-bool document_read_beside(const SiteLoad *load, Str path, DocumentKind kind, Value *out);
+bool document_read_valid_items(const SiteLoad *load, Str path, DocumentKind kind, Value *out);
 /* Whether there is an "x.yml" next to "x.yaml" or instead of it. Documents of a site end with
  * ".yaml"; the other ending is never read, and is an error where it could be intended. */
 bool document_has_yml(const SiteLoad *load, Str path);
 /* Reports that the file does not exist, and suggests the nearest name. */
-Problem *document_missing(const SiteLoad *load, Str path, Value named_at);
+Problem *document_report_missing(const SiteLoad *load, Str path, Value reference);
 /* Compiles a template in templates/, so that errors are reported before anything runs, once
  * each. */
 bool document_check_template(const SiteLoad *load, Str name);

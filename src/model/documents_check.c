@@ -56,31 +56,31 @@ bool config_check(const SiteLoad *load, Value document, Str *name, SiteEntries *
         { 0 },
     };
     *triggers = (SiteEntries){ 0 };
-    Value given[4], config[1], store[2], events[1], blocks[2];
+    Value input[4], config[1], store[2], events[1], blocks[2];
     bool ok = fields_read_all(load, &(FieldSet){ .what = "config.yaml", .fields = fields },
-                              document, given);
-    ok = fields_read_all(load, &(FieldSet){ .what = "'config'", .fields = config_fields }, given[0],
+                              document, input);
+    ok = fields_read_all(load, &(FieldSet){ .what = "'config'", .fields = config_fields }, input[0],
                          config) &&
          ok;
     ok = fields_read_all(load, &(FieldSet){ .what = "'dataStore'", .fields = store_fields },
                          config[0], store) &&
          ok;
-    ok = fields_read_all(load, &(FieldSet){ .what = "'events'", .fields = event_fields }, given[1],
+    ok = fields_read_all(load, &(FieldSet){ .what = "'events'", .fields = event_fields }, input[1],
                          events) &&
          ok;
     ok = fields_read_all(load, &(FieldSet){ .what = "'templates'", .fields = template_fields },
-                         given[2], blocks) &&
+                         input[2], blocks) &&
          ok;
     templates_set_blocks(load->templates, value_is_true(blocks[0]), value_is_true(blocks[1]));
-    ok = name_check(load, given[3]) && ok;
-    *name = ok && value_is_string(given[3]) ? value_str(given[3]) : STR_EMPTY;
+    ok = name_check(load, input[3]) && ok;
+    *name = ok && value_is_string(input[3]) ? value_str(input[3]) : STR_EMPTY;
     return site_entries_parse(load, ENTRY_TRIGGERS, events[0], triggers) && ok;
 }
 
 /* The event determines its data. */
 static const SiteNames event_names = { .open = true };
 
-static bool trigger_check(const SiteLoad *load, Value given)
+static bool trigger_check(const SiteLoad *load, Value input)
 {
     static const Field fields[] = {
         { "expression", FIELD_ANY, .required = true },
@@ -90,7 +90,7 @@ static bool trigger_check(const SiteLoad *load, Value given)
     Value values[2];
     Dynamic expression;
     bool ok =
-        fields_read_all(load, &(FieldSet){ .what = "a trigger", .fields = fields }, given, values);
+        fields_read_all(load, &(FieldSet){ .what = "a trigger", .fields = fields }, input, values);
     if (!value_is_missing(values[0])) {
         SiteLoad inner = site_load_with_names(load, &event_names);
         ok = site_compile_expression(&inner, values[0], &expression) && ok;
@@ -115,7 +115,7 @@ bool triggers_check(const SiteLoad *load, Value document)
     return ok;
 }
 
-static bool limiter_check(const SiteLoad *load, Value given)
+static bool limiter_check(const SiteLoad *load, Value input)
 {
     static const Field fields[] = {
         { "minOccurrences", FIELD_INT, .alias = "minOccurences" },
@@ -131,13 +131,13 @@ static bool limiter_check(const SiteLoad *load, Value given)
     };
     Value values[4], wait[2];
     bool ok = fields_read_all(load, &(FieldSet){ .what = "'triggerLimiter'", .fields = fields },
-                              given, values);
+                              input, values);
     return fields_read_all(load, &(FieldSet){ .what = "'waitForMore'", .fields = wait_fields },
                            values[2], wait) &&
            ok;
 }
 
-static bool reaction_check(const SiteLoad *load, Value given)
+static bool reaction_check(const SiteLoad *load, Value input)
 {
     static const Field fields[] = {
         { "reaction", FIELD_MAP, .required = true },
@@ -153,7 +153,7 @@ static bool reaction_check(const SiteLoad *load, Value given)
     Condition when;
     SiteEntries jobs;
     bool ok =
-        fields_read_all(load, &(FieldSet){ .what = "a reaction", .fields = fields }, given, values);
+        fields_read_all(load, &(FieldSet){ .what = "a reaction", .fields = fields }, input, values);
     if (!value_is_missing(values[0])) {
         ok = fields_read_all(load, &(FieldSet){ .what = "'reaction'", .fields = reaction_fields },
                              values[0], reaction) &&
@@ -172,11 +172,11 @@ bool reactions_check(const SiteLoad *load, Value document)
         { "reactions", FIELD_MAP },
         { 0 },
     };
-    Value given[1];
+    Value input[1];
     bool ok = fields_read_all(load, &(FieldSet){ .what = "a file of reactions", .fields = fields },
-                              document, given);
-    for (uint32_t i = 0; !value_is_missing(given[0]) && i < given[0].map->len; i++) {
-        ok = reaction_check(load, given[0].map->entries[i].value) && ok;
+                              document, input);
+    for (uint32_t i = 0; !value_is_missing(input[0]) && i < input[0].map->len; i++) {
+        ok = reaction_check(load, input[0].map->entries[i].value) && ok;
     }
     return ok;
 }
@@ -229,7 +229,7 @@ static bool check_action(const SiteLoad *load, Value name, Value parameters)
     bool ok = action_call_find(load, name, &call);
     ok = action_call_params(load, parameters, NULL, &call) && ok;
     if (ok) {
-        StepSpec spec = { .action_place = name, .module = call.module, .action = call.action };
+        StepSpec spec = { .action_location = name, .module = call.module, .action = call.action };
         ok = step_params_complete(&spec, call.params_set, load->sources, load->problems);
     }
     return ok;
@@ -246,33 +246,33 @@ static bool check_macro(const SiteLoad *load, const MapEntry *entry)
                        .short_action = value_missing(),
                        .short_parameters = value_missing() };
     FieldSet set = {
-        .what = "a macro", .fields = macro_fields, .take = take_action, .context = &b
+        .what = "a macro", .fields = macro_fields, .handle_key = take_action, .context = &b
     };
-    Value given[MACRO_FIELDS];
-    if (!fields_read_all(load, &set, entry->value, given)) {
+    Value input[MACRO_FIELDS];
+    if (!fields_read_all(load, &set, entry->value, input)) {
         return false;
     }
-    bool has_action = !value_is_missing(given[MACRO_ACTION]);
+    bool has_action = !value_is_missing(input[MACRO_ACTION]);
     bool has_short = !value_is_missing(b.short_action);
-    bool has_expression = !value_is_missing(given[MACRO_EXPRESSION]);
+    bool has_expression = !value_is_missing(input[MACRO_EXPRESSION]);
     if (b.twice || has_action + has_short + has_expression != 1) {
         site_problem(load, "E0304", entry->key,
                      "a macro needs exactly one of 'action', an action as key, or 'expression'");
         return false;
     }
-    if (!has_action && !value_is_missing(given[MACRO_PARAMETERS])) {
-        site_problem(load, "E0302", given[MACRO_PARAMETERS], "'parameters' require an 'action'");
+    if (!has_action && !value_is_missing(input[MACRO_PARAMETERS])) {
+        site_problem(load, "E0302", input[MACRO_PARAMETERS], "'parameters' require an 'action'");
         return false;
     }
     Dynamic compiled;
-    return has_expression ? site_compile_expression(load, given[MACRO_EXPRESSION], &compiled)
-                          : check_action(load, has_short ? b.short_action : given[MACRO_ACTION],
-                                         has_short ? b.short_parameters : given[MACRO_PARAMETERS]);
+    return has_expression ? site_compile_expression(load, input[MACRO_EXPRESSION], &compiled)
+                          : check_action(load, has_short ? b.short_action : input[MACRO_ACTION],
+                                         has_short ? b.short_parameters : input[MACRO_PARAMETERS]);
 }
 
 bool macros_check(const SiteLoad *outer, Value document)
 {
-    static const SiteNames names = { .open = true, .here = "macros" };
+    static const SiteNames names = { .open = true, .context_name = "macros" };
     SiteLoad inner = site_load_with_names(outer, &names);
     const SiteLoad *load = &inner;
     if (document.kind == VALUE_NULL) {

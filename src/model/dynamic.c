@@ -1,7 +1,7 @@
 #include "model/dynamic.h"
 
 #include "lang/template/host_object.h"
-#include "model/document_place.h"
+#include "model/document_location.h"
 
 TemplateSettings dynamic_template_settings(void)
 {
@@ -23,25 +23,25 @@ typedef struct Compiler {
 
 bool dynamic_has_template(Str text)
 {
-    const char *at = text.data;
+    const char *pos = text.data;
     const char *end = text.data + text.len;
-    while (at < end && (at = memchr(at, '{', (size_t)(end - at))) != NULL) {
-        if (at + 1 < end && (at[1] == '{' || at[1] == '%' || at[1] == '#')) {
+    while (pos < end && (pos = memchr(pos, '{', (size_t)(end - pos))) != NULL) {
+        if (pos + 1 < end && (pos[1] == '{' || pos[1] == '%' || pos[1] == '#')) {
             return true;
         }
-        at++;
+        pos++;
     }
     return false;
 }
 
-/* Position of the closing quote that matches the opening one at `at`, or the end. */
-static size_t skip_quoted(Str text, size_t at)
+/* Position of the closing quote that matches the opening one at `pos`, or the end. */
+static size_t skip_quoted(Str text, size_t pos)
 {
-    char quote = text.data[at++];
-    while (at < text.len && text.data[at] != quote) {
-        at += text.data[at] == '\\' ? 2 : 1;
+    char quote = text.data[pos++];
+    while (pos < text.len && text.data[pos] != quote) {
+        pos += text.data[pos] == '\\' ? 2 : 1;
     }
-    return at < text.len ? at : text.len;
+    return pos < text.len ? pos : text.len;
 }
 
 /* The expression in a string that consists of a single `{{ expression }}`, ignoring surrounding

@@ -6,23 +6,23 @@
 
 enum {
     NESTING_MAX = 100, /* nesting of job files and includes */
-    WAYS_MAX = 1000    /* conditional paths to the same file */
+    PATHS_MAX = 1000   /* conditional paths to the same file */
 };
 
 typedef VEC(Step) StepList;
 typedef VEC(const Job *) JobList;
 typedef VEC(const JobGate *) GateList;
-typedef struct Reached Reached;
-typedef VEC(Reached *) ReachedList;
+typedef struct ReachedFile ReachedFile;
+typedef VEC(ReachedFile *) FileList;
 
 /* A file that the traversal has reached. */
-struct Reached {
+struct ReachedFile {
     JobFile *file;
-    bool inside; /* on the current path */
-    bool open;   /* reachable without conditions */
-    uint32_t ways;
+    bool on_path;       /* on the current path */
+    bool unconditional; /* reachable without conditions */
+    uint32_t path_count;
     GateList gates;
-    ReachedList inner; /* the files that it lists or includes and that apply to the node */
+    FileList children; /* the files that it lists or includes and that apply to the node */
     uint32_t mark;     /* ID of the last search that visited it */
 };
 
@@ -34,12 +34,12 @@ typedef struct Walk {
     StrMap reached;
     StepList steps;
     JobList jobs;
-    ReachedList groups;
-    VEC(const StepSpec *) idle;
+    FileList groups;
+    VEC(const StepSpec *) empty_for_each;
     uint32_t depth;
-    Str listed_for; /* as in Job, for the current path */
+    Str selector; /* as in Job, for the current path */
     bool ok;
-    bool unread;
+    bool has_unread_files;
 } Walk;
 
 /* --- Step instances ------------------------------------------------------------------------- */
@@ -47,7 +47,8 @@ typedef struct Walk {
 typedef DynamicOutcome (*Evaluate)(void *context, const Dynamic *dynamic, Value item, Arena *arena,
                                    Value *out, Problems *problems);
 
-static DynamicOutcome evaluate(Walk *w, Evaluate by, const Dynamic *dynamic, Value item, Value *out)
+static DynamicOutcome evaluate(Walk *w, Evaluate function, const Dynamic *dynamic, Value item,
+                               Value *out)
 {
     if (dynamic_is_constant(dynamic)) {
         *out = dynamic->value;
@@ -56,42 +57,42 @@ static DynamicOutcome evaluate(Walk *w, Evaluate by, const Dynamic *dynamic, Val
     if (dynamic->kind == DYNAMIC_EXPRESSION && template_literal(dynamic->template, out)) {
         return DYNAMIC_OK;
     }
-    if (by == NULL || dynamic_uses_steps(dynamic)) {
+    if (function == NULL || dynamic_uses_steps(dynamic)) {
         return DYNAMIC_UNKNOWN;
     }
     Problems found; /* problems reported when the template was read are not reported again */
     problems_init(&found, w->load->problems->arena);
-    DynamicOutcome outcome = by(w->expansion->context, dynamic, item, w->arena, out, &found);
-    problems_add_new(w->load->problems, &found);
+    DynamicOutcome outcome = function(w->expansion->context, dynamic, item, w->arena, out, &found);
+    problems_merge(w->load->problems, &found);
     w->ok = w->ok && outcome != DYNAMIC_FAILED;
     return outcome;
 }
 
 /* Parameters that other steps may depend on are evaluated before the run: IDs, paths, owners. */
-static bool is_early(const ParamSpec *param, const char *id_params)
+static bool is_needed_before_run(const ParamSpec *param, const char *id_params)
 {
     Str name = str_from_c(param->name);
-    return param_is_path(param) || id_params_hold(id_params, name) || str_eq(name, STR("owner")) ||
-           str_eq(name, STR("group")) || str_eq(name, STR("user"));
+    return param_is_path(param) || id_params_include(id_params, name) ||
+           str_eq(name, STR("owner")) || str_eq(name, STR("group")) || str_eq(name, STR("user"));
 }
 
 static void evaluate_early(Walk *w, Step *step)
 {
     const StepSpec *spec = step->spec;
     const char *id_params = action_id_params(spec->module, spec->action);
-    Evaluate by = w->expansion->evaluate_early != NULL ? w->expansion->evaluate_early
-                                                       : w->expansion->evaluate;
+    Evaluate function = w->expansion->evaluate_early != NULL ? w->expansion->evaluate_early
+                                                             : w->expansion->evaluate;
     uint32_t count = action_param_count(spec->action);
     Value *values = NULL;
     for (uint32_t i = 0; i < count; i++) {
         const ParamSpec *param = &spec->action->params[i];
-        bool given = (spec->params_set & (UINT64_C(1) << i)) != 0;
-        if (!given || !value_is_missing(spec->values[i]) || dynamic_is_constant(spec->params[i]) ||
-            !is_early(param, id_params)) {
+        bool input = (spec->params_set & (UINT64_C(1) << i)) != 0;
+        if (!input || !value_is_missing(spec->values[i]) || dynamic_is_constant(spec->params[i]) ||
+            !is_needed_before_run(param, id_params)) {
             continue;
         }
         Value value;
-        if (evaluate(w, by, spec->params[i], step->item, &value) != DYNAMIC_OK ||
+        if (evaluate(w, function, spec->params[i], step->item, &value) != DYNAMIC_OK ||
             value.kind == VALUE_NULL) {
             continue;
         }
@@ -125,7 +126,7 @@ static void add_id(Walk *w, Ids *ids, Str id)
 /* As the module sees it and, if that differs, as written. */
 static void add_ids(Walk *w, Ids *ids, const Step *step, uint32_t param)
 {
-    const Dynamic *given = step->spec->params[param];
+    const Dynamic *input = step->spec->params[param];
     Value value = step->values[param];
     Str text;
     if (value_is_sequence(value)) {
@@ -140,8 +141,8 @@ static void add_ids(Walk *w, Ids *ids, const Step *step, uint32_t param)
         /* "/srv/www/" is found as "/srv/www" too. */
         add_id(w, ids,
                text.len > 1 && str_ends(text, STR("/")) ? str_slice(text, 0, text.len - 1) : text);
-        if (given != NULL && dynamic_is_constant(given) &&
-            site_text(w->load, given->value, &text)) {
+        if (input != NULL && dynamic_is_constant(input) &&
+            site_text(w->load, input->value, &text)) {
             add_id(w, ids, text);
         }
     }
@@ -167,7 +168,7 @@ static void add_instance(Walk *w, const StepSpec *spec, Value item, Str key)
 {
     if (w->steps.len >= RUN_STEPS_MAX) {
         if (w->steps.len == RUN_STEPS_MAX && w->ok) {
-            site_problem(w->load, "E0323", spec->name_place, "a run has at most %d steps",
+            site_problem(w->load, "E0323", spec->name_location, "a run has at most %d steps",
                          RUN_STEPS_MAX);
         }
         w->ok = false;
@@ -184,7 +185,7 @@ static void add_instance(Walk *w, const StepSpec *spec, Value item, Str key)
     if (spec->action != NULL) {
         evaluate_early(w, &step);
         find_ids(w, &step);
-        step_find_claims(&step, w->arena);
+        step_collect_claims(&step, w->arena);
     }
     VEC_PUSH(w->arena, &w->steps, step);
 }
@@ -264,47 +265,47 @@ static void add_instances(Walk *w, const StepSpec *spec)
         w->ok = false;
     }
     if (w->steps.len == before) {
-        VEC_PUSH(w->arena, &w->idle, spec);
+        VEC_PUSH(w->arena, &w->empty_for_each, spec);
     }
 }
 
 /* --- Jobs ----------------------------------------------------------------------------------- */
 
-static void visit(Walk *w, Str name, Value named_at, const JobGate *gate, Reached *outer);
+static void visit(Walk *w, Str name, Value reference, const JobGate *gate, ReachedFile *outer);
 
-static Reached *reach(Walk *w, Str name, Value named_at)
+static ReachedFile *find_file(Walk *w, Str name, Value reference)
 {
-    Reached *reached = str_map_find(&w->reached, name);
+    ReachedFile *reached = str_map_find(&w->reached, name);
     if (reached != NULL) {
         return reached;
     }
-    JobFile *file = site_job_file(w->site, name, named_at);
-    if (file == NULL || file->unread) {
-        w->unread = true;
+    JobFile *file = site_job_file(w->site, name, reference);
+    if (file == NULL || file->is_unreadable) {
+        w->has_unread_files = true;
     }
     if (file == NULL) {
         return NULL;
     }
-    reached = ARENA_NEW(w->arena, Reached);
+    reached = ARENA_NEW(w->arena, ReachedFile);
     reached->file = file;
     str_map_put(&w->reached, file->job.name, reached);
     return reached;
 }
 
-static void add_inner(Walk *w, Reached *outer, Reached *inner)
+static void add_child(Walk *w, ReachedFile *outer, ReachedFile *inner)
 {
-    for (uint32_t i = 0; outer != NULL && i < outer->inner.len; i++) {
-        if (outer->inner.items[i] == inner) {
+    for (uint32_t i = 0; outer != NULL && i < outer->children.len; i++) {
+        if (outer->children.items[i] == inner) {
             return;
         }
     }
     if (outer != NULL) {
-        VEC_PUSH(w->arena, &outer->inner, inner);
+        VEC_PUSH(w->arena, &outer->children, inner);
     }
 }
 
 /* Whether the selector matches the node. */
-static bool is_chosen(Walk *w, const Selector *selector)
+static bool selects_node(Walk *w, const Selector *selector)
 {
     if (selector == NULL) {
         return false; /* reported when it was read */
@@ -319,52 +320,53 @@ static bool is_chosen(Walk *w, const Selector *selector)
 }
 
 /* The selector of a path that has one more: empty if neither of them matches every node. */
-static Str narrowed(Str outer, Str inner)
+static Str combine_selectors(Str outer, Str inner)
 {
     return str_eq(outer, STR("*"))                           ? inner
            : str_eq(inner, STR("*")) || str_eq(outer, inner) ? outer
                                                              : STR_EMPTY;
 }
 
-static void visit_entries(Walk *w, const SiteEntries *entries, const JobGate *gate, Reached *outer)
+static void visit_entries(Walk *w, const SiteEntries *entries, const JobGate *gate,
+                          ReachedFile *outer)
 {
     for (uint32_t i = 0; i < entries->count; i++) {
         const SiteEntry *entry = &entries->items[i];
-        if (!is_chosen(w, entry->selector)) {
+        if (!selects_node(w, entry->selector)) {
             continue;
         }
-        Str before = w->listed_for;
-        w->listed_for = narrowed(before, selector_text(entry->selector));
+        Str before = w->selector;
+        w->selector = combine_selectors(before, selector_text(entry->selector));
         const JobGate *inner = gate;
-        if (entry->when.given) {
+        if (entry->when.is_set) {
             JobGate *added = ARENA_NEW(w->arena, JobGate);
             *added = (JobGate){ .when = entry->when, .outer = gate };
             inner = added;
         }
-        visit(w, entry->name, entry->place, inner, outer);
-        w->listed_for = before;
+        visit(w, entry->name, entry->location, inner, outer);
+        w->selector = before;
     }
 }
 
-static void visit_includes(Walk *w, Reached *reached, const JobGate *gate, uint32_t before)
+static void visit_includes(Walk *w, ReachedFile *file, const JobGate *gate, uint32_t before)
 {
-    const Job *job = &reached->file->job;
+    const Job *job = &file->file->job;
     for (uint32_t i = 0; i < job->include_count; i++) {
         if (job->includes[i].before == before) {
-            visit(w, job->includes[i].name, job->includes[i].place, gate, reached);
+            visit(w, job->includes[i].name, job->includes[i].location, gate, file);
         }
     }
 }
 
-static void visit_steps(Walk *w, Reached *reached, const JobGate *gate, bool first)
+static void visit_steps(Walk *w, ReachedFile *file, const JobGate *gate, bool first)
 {
-    const Job *job = &reached->file->job;
+    const Job *job = &file->file->job;
     if (first) {
         VEC_RESERVE(w->arena, &w->steps, job->step_count);
     }
     for (uint32_t i = 0; i <= job->step_count; i++) {
-        if (job->include_count > 0 && !w->expansion->alone) {
-            visit_includes(w, reached, gate, i);
+        if (job->include_count > 0 && !w->expansion->ignore_includes) {
+            visit_includes(w, file, gate, i);
         }
         if (first && i < job->step_count) {
             add_instances(w, &job->steps[i]);
@@ -373,50 +375,50 @@ static void visit_steps(Walk *w, Reached *reached, const JobGate *gate, bool fir
 }
 
 /* The first visit adds the steps, later ones only their conditions. */
-static void visit(Walk *w, Str name, Value named_at, const JobGate *gate, Reached *outer)
+static void visit(Walk *w, Str name, Value reference, const JobGate *gate, ReachedFile *outer)
 {
-    Reached *reached = reach(w, name, named_at);
-    if (reached == NULL) {
+    ReachedFile *file = find_file(w, name, reference);
+    if (file == NULL) {
         w->ok = false;
         return;
     }
-    add_inner(w, outer, reached);
-    Job *job = &reached->file->job;
-    if (gate == NULL && (job->listed_for.len == 0 || str_eq(w->listed_for, STR("*")))) {
-        job->listed_for = w->listed_for;
+    add_child(w, outer, file);
+    Job *job = &file->file->job;
+    if (gate == NULL && (job->selector.len == 0 || str_eq(w->selector, STR("*")))) {
+        job->selector = w->selector;
     }
-    if (reached->inside || reached->open) {
+    if (file->on_path || file->unconditional) {
         return; /* everything reachable from here has been reached without conditions already */
     }
-    if (w->depth >= NESTING_MAX || reached->ways >= WAYS_MAX) {
-        site_problem(w->load, "E0323", named_at,
+    if (w->depth >= NESTING_MAX || file->path_count >= PATHS_MAX) {
+        site_problem(w->load, "E0323", reference,
                      w->depth >= NESTING_MAX ? "jobs are nested too deeply here"
                                              : "too many paths lead to this job");
         w->ok = false;
         return;
     }
-    bool first = reached->ways++ == 0;
+    bool first = file->path_count++ == 0;
     if (gate == NULL) {
-        reached->open = true;
+        file->unconditional = true;
     } else {
-        VEC_PUSH(w->arena, &reached->gates, gate);
+        VEC_PUSH(w->arena, &file->gates, gate);
     }
-    reached->inside = true;
+    file->on_path = true;
     w->depth++;
-    if (reached->file->is_group) {
+    if (file->file->is_group) {
         if (first) {
-            VEC_PUSH(w->arena, &w->groups, reached);
+            VEC_PUSH(w->arena, &w->groups, file);
         }
-        visit_includes(w, reached, gate, 0);
-        visit_entries(w, &reached->file->entries, gate, reached);
+        visit_includes(w, file, gate, 0);
+        visit_entries(w, &file->file->entries, gate, file);
     } else {
         if (first) {
-            VEC_PUSH(w->arena, &w->jobs, &reached->file->job);
+            VEC_PUSH(w->arena, &w->jobs, &file->file->job);
         }
-        visit_steps(w, reached, gate, first);
+        visit_steps(w, file, gate, first);
     }
     w->depth--;
-    reached->inside = false;
+    file->on_path = false;
 }
 
 /* --- Public API ----------------------------------------------------------------------------- */
@@ -433,14 +435,14 @@ static bool has_use(const StepSpec *spec, bool in)
 
 /* Steps with `use` get their parameters from the graph, which checks them again. If a step lends
  * its parameters to others, all steps are checked there, because only the graph knows to which. */
-static void check_complete(Walk *w)
+static void check_required_params(Walk *w)
 {
-    bool lent = false;
-    for (uint32_t i = 0; i < w->steps.len && !lent; i++) {
-        lent = has_use(w->steps.items[i].spec, true);
+    bool lends_params = false;
+    for (uint32_t i = 0; i < w->steps.len && !lends_params; i++) {
+        lends_params = has_use(w->steps.items[i].spec, true);
     }
     const StepSpec *checked = NULL;
-    for (uint32_t i = 0; i < w->steps.len && !lent; i++) {
+    for (uint32_t i = 0; i < w->steps.len && !lends_params; i++) {
         const StepSpec *spec = w->steps.items[i].spec;
         if (spec != checked && spec->action != NULL && !has_use(spec, false)) {
             w->ok =
@@ -452,21 +454,21 @@ static void check_complete(Walk *w)
 }
 
 /* All jobs that a group leads to. */
-static JobGroup group_of(Walk *w, Reached *group, uint32_t mark)
+static JobGroup group_of(Walk *w, ReachedFile *group, uint32_t mark)
 {
     JobList jobs = { 0 };
-    ReachedList queue = { 0 };
+    FileList queue = { 0 };
     VEC_PUSH(w->arena, &queue, group);
     group->mark = mark;
     for (uint32_t i = 0; i < queue.len; i++) {
-        Reached *at = queue.items[i];
-        if (!at->file->is_group) {
-            VEC_PUSH(w->arena, &jobs, &at->file->job);
+        ReachedFile *current = queue.items[i];
+        if (!current->file->is_group) {
+            VEC_PUSH(w->arena, &jobs, &current->file->job);
         }
-        for (uint32_t k = 0; k < at->inner.len; k++) {
-            if (at->inner.items[k]->mark != mark) {
-                at->inner.items[k]->mark = mark;
-                VEC_PUSH(w->arena, &queue, at->inner.items[k]);
+        for (uint32_t k = 0; k < current->children.len; k++) {
+            if (current->children.items[k]->mark != mark) {
+                current->children.items[k]->mark = mark;
+                VEC_PUSH(w->arena, &queue, current->children.items[k]);
             }
         }
     }
@@ -475,12 +477,12 @@ static JobGroup group_of(Walk *w, Reached *group, uint32_t mark)
 
 static void finish(Walk *w, Steps *out)
 {
-    uint32_t at = 0;
-    for (StrMapEntry *entry; (entry = str_map_next(&w->reached, &at)) != NULL;) {
-        Reached *reached = entry->value;
-        Job *job = &reached->file->job;
-        job->gates = reached->open ? NULL : reached->gates.items;
-        job->gate_count = reached->open ? 0 : reached->gates.len;
+    uint32_t pos = 0;
+    for (StrMapEntry *entry; (entry = str_map_next(&w->reached, &pos)) != NULL;) {
+        ReachedFile *file = entry->value;
+        Job *job = &file->file->job;
+        job->gates = file->unconditional ? NULL : file->gates.items;
+        job->gate_count = file->unconditional ? 0 : file->gates.len;
     }
     JobGroup *groups = ARENA_ARRAY(w->arena, JobGroup, w->groups.len + 1);
     for (uint32_t i = 0; i < w->groups.len; i++) {
@@ -492,34 +494,34 @@ static void finish(Walk *w, Steps *out)
                     .job_count = w->jobs.len,
                     .groups = groups,
                     .group_count = w->groups.len,
-                    .idle = w->idle.items,
-                    .idle_count = w->idle.len,
+                    .empty_for_each = w->empty_for_each.items,
+                    .empty_for_each_count = w->empty_for_each.len,
                     .without_node = w->expansion->subject == NULL,
-                    .unread = w->unread,
-                    .broken = !w->ok || site_failed(w->site) };
+                    .has_unread_files = w->has_unread_files,
+                    .is_invalid = !w->ok || site_failed(w->site) };
 }
 
 bool site_expand(Site *site, const Expansion *expansion, Steps *out)
 {
-    const SiteLoad *load = site_loaded_with(site);
+    const SiteLoad *load = site_load_settings(site);
     Walk w = { .site = site,
                .load = load,
                .expansion = expansion,
                .arena = load->arena,
-               .listed_for = STR("*"),
+               .selector = STR("*"),
                .ok = true };
     str_map_init(&w.reached, load->arena);
     const Str *only = site_only_job(site);
     if (only != NULL) {
         visit(&w, *only, value_missing(), NULL, NULL);
-    } else if (expansion->only_count > 0) {
-        for (uint32_t i = 0; i < expansion->only_count; i++) {
-            visit(&w, expansion->only[i], value_missing(), NULL, NULL);
+    } else if (expansion->only_job_count > 0) {
+        for (uint32_t i = 0; i < expansion->only_job_count; i++) {
+            visit(&w, expansion->only_jobs[i], value_missing(), NULL, NULL);
         }
     } else {
         visit_entries(&w, site_jobs(site), NULL, NULL);
     }
-    check_complete(&w);
+    check_required_params(&w);
     finish(&w, out);
-    return !out->broken;
+    return !out->is_invalid;
 }

@@ -16,11 +16,11 @@ typedef struct Expansion {
     DynamicOutcome (*evaluate_early)(void *context, const Dynamic *dynamic, Value item,
                                      Arena *arena, Value *out, Problems *problems);
     void *context;
-    bool alone; /* ignore includes of jobs: for a single file without its site */
+    bool ignore_includes; /* ignore includes of jobs: for a single file without its site */
     /* Only these jobs (--job), with everything that they contain and include, regardless of base
      * files; 0: those in jobs/base.yaml. */
-    const Str *only;
-    uint32_t only_count;
+    const Str *only_jobs;
+    uint32_t only_job_count;
 } Expansion;
 
 enum {

@@ -3,20 +3,21 @@
 #include "lang/duration.h"
 #include "lang/number.h"
 #include "model/document.h"
-#include "model/document_place.h"
+#include "model/document_location.h"
 #include "model/foreign.h"
 
-Problem *site_problem(const SiteLoad *load, const char *code, Value place, const char *format, ...)
+Problem *site_problem(const SiteLoad *load, const char *code, Value location, const char *format,
+                      ...)
 {
     va_list args;
     va_start(args, format);
     Str message = arena_format_v(load->arena, format, args);
     va_end(args);
-    return document_problem(load->problems, load->sources, SEVERITY_ERROR, code, place, "%" STR_FMT,
-                            STR_ARG(message));
+    return document_problem(load->problems, load->sources, SEVERITY_ERROR, code, location,
+                            "%" STR_FMT, STR_ARG(message));
 }
 
-Problem *site_hint(const SiteLoad *load, const char *code, Value place, const char *format, ...)
+Problem *site_hint(const SiteLoad *load, const char *code, Value location, const char *format, ...)
 {
     if (!load->lint) {
         return NULL;
@@ -25,26 +26,27 @@ Problem *site_hint(const SiteLoad *load, const char *code, Value place, const ch
     va_start(args, format);
     Str message = arena_format_v(load->arena, format, args);
     va_end(args);
-    return document_problem(load->problems, load->sources, SEVERITY_HINT, code, place, "%" STR_FMT,
-                            STR_ARG(message));
+    return document_problem(load->problems, load->sources, SEVERITY_HINT, code, location,
+                            "%" STR_FMT, STR_ARG(message));
 }
 
-void site_fix(const SiteLoad *load, Problem *problem, Value place, Str text)
+void site_fix(const SiteLoad *load, Problem *problem, Value location, Str text)
 {
-    document_fix(load->problems->arena, problem, load->sources, place, text);
+    document_fix(load->problems->arena, problem, load->sources, location, text);
 }
 
-void site_suggest_for(const SiteLoad *load, Problem *problem, Value place, const Suggest *suggest)
+void site_suggest_for(const SiteLoad *load, Problem *problem, Value location,
+                      const Suggest *suggest)
 {
     Str near;
     if (suggest_found(suggest, &near)) {
         problem->hint =
             arena_format(load->problems->arena, "did you mean '%" STR_FMT "'?", STR_ARG(near));
-        site_fix(load, problem, place, near);
+        site_fix(load, problem, location, near);
     }
 }
 
-void site_hint_other(const SiteLoad *load, Problem *problem, Value other)
+void site_hint_duplicate(const SiteLoad *load, Problem *problem, Value other)
 {
     uint32_t line = site_line(load, other);
     if (line > 0) {
@@ -66,15 +68,15 @@ static bool split_entry(const SiteLoad *load, const char *key, Str text, Str *fo
             (str_eq_c(*found, "job") || module_table_find_module(load->modules, *found) != NULL));
 }
 
-void site_hint_entry(const SiteLoad *load, Problem *problem, const char *key, Value given,
+void site_hint_entry(const SiteLoad *load, Problem *problem, const char *key, Value input,
                      bool in_list)
 {
     Arena *arena = load->problems->arena;
     Str text, found, rest;
-    if (given.kind == VALUE_MAP) {
-        bool braces = str_starts(value_original(load->sources, given), STR("{"));
+    if (input.kind == VALUE_MAP) {
+        bool braces = str_starts(value_original(load->sources, input), STR("{"));
         problem->hint = braces ? STR("put '[' and ']' around it") : STR("put a '-' before it");
-    } else if (site_text(load, given, &text)) {
+    } else if (site_text(load, input, &text)) {
         size_t written_len = text.len;
         if (split_entry(load, key, text, &found, &rest)) {
             key = arena_copy_c(arena, found);
@@ -82,9 +84,9 @@ void site_hint_entry(const SiteLoad *load, Problem *problem, const char *key, Va
         }
         Str written = arena_format(arena, in_list ? "%s: %" STR_FMT : "[{%s: %" STR_FMT "}]", key,
                                    STR_ARG(text));
-        const Source *source = sources_get(load->sources, given.source);
-        if (source != NULL && written_len == value_original(load->sources, given).len) {
-            problem_fix_at(arena, problem, source, given.start, given.span, written);
+        const Source *source = sources_get(load->sources, input.source);
+        if (source != NULL && written_len == value_original(load->sources, input).len) {
+            problem_fix_at(arena, problem, source, input.start, input.span, written);
         }
         text = str_slice(text, 0, 100);
         problem->hint = in_list
@@ -130,10 +132,10 @@ bool site_has_template(Str text)
            str_find(text, STR("{#"), 0) != STR_NOT_FOUND;
 }
 
-uint32_t site_line(const SiteLoad *load, Value place)
+uint32_t site_line(const SiteLoad *load, Value location)
 {
-    const Source *source = sources_get(load->sources, place.source);
-    return source == NULL ? 0 : source_location(source, place.start).line;
+    const Source *source = sources_get(load->sources, location.source);
+    return source == NULL ? 0 : source_location(source, location.start).line;
 }
 
 static bool check_links(const SiteLoad *load, const Dynamic *dynamic)
@@ -214,11 +216,11 @@ static void suggest_key(const SiteLoad *load, const FieldSet *set, Str name, Val
     for (const Field *field = set->fields; field->name != NULL; field++) {
         suggest_offer(&suggest, str_from_c(field->name));
     }
-    if (set->offer != NULL) {
-        set->offer(set->context, &suggest);
+    if (set->suggest_names != NULL) {
+        set->suggest_names(set->context, &suggest);
     }
     site_suggest_for(load, problem, key, &suggest);
-    if (problem->hint.len == 0 && set->explain == NULL && set->take == NULL) {
+    if (problem->hint.len == 0 && set->explain == NULL && set->handle_key == NULL) {
         problem->hint = known_keys(load, set->fields);
     }
 }
@@ -261,27 +263,27 @@ static bool wrong_kind(const SiteLoad *load, const Field *field, Value value, co
     return false;
 }
 
-static bool read_text(const SiteLoad *load, const Field *field, Value given, Value *out)
+static bool read_text(const SiteLoad *load, const Field *field, Value input, Value *out)
 {
     Str text;
-    if (!site_text(load, given, &text)) {
-        return wrong_kind(load, field, given, "a string");
+    if (!site_text(load, input, &text)) {
+        return wrong_kind(load, field, input, "a string");
     }
     if (str_trim(text).len == 0) {
-        site_problem(load, "E0303", given, "'%s' must not be empty", field->name);
+        site_problem(load, "E0303", input, "'%s' must not be empty", field->name);
         return false;
     }
     if (field->kind == FIELD_NAME && site_has_template(text)) {
         Problem *problem =
-            site_problem(load, "E0315", given, "'%s' cannot contain a template", field->name);
+            site_problem(load, "E0315", input, "'%s' cannot contain a template", field->name);
         problem->hint = STR("write a literal string; templates are allowed in parameters");
         return false;
     }
-    *out = given;
-    if (!value_is_string(given)) {
+    *out = input;
+    if (!value_is_string(input)) {
         *out = value_string(text);
-        out->source = given.source;
-        out->place = given.place;
+        out->source = input.source;
+        out->location = input.location;
     }
     if (field->choices == NULL) {
         return true;
@@ -297,65 +299,65 @@ static bool read_text(const SiteLoad *load, const Field *field, Value given, Val
     }
     bool several = strchr(field->choices, '|') != NULL;
     Problem *problem =
-        site_problem(load, "E0303", given, "'%s' must be %s%s, not '%" STR_FMT "'", field->name,
+        site_problem(load, "E0303", input, "'%s' must be %s%s, not '%" STR_FMT "'", field->name,
                      several ? "one of " : "", field->choices, STR_ARG(str_slice(text, 0, 100)));
-    site_suggest_for(load, problem, given, &suggest);
+    site_suggest_for(load, problem, input, &suggest);
     if (!several) {
         problem->hint = arena_format(load->problems->arena, "write '%s'", field->choices);
-        site_fix(load, problem, given, str_from_c(field->choices));
+        site_fix(load, problem, input, str_from_c(field->choices));
     }
     return false;
 }
 
-static bool read_duration(const SiteLoad *load, const Field *field, Value given, Value *out)
+static bool read_duration(const SiteLoad *load, const Field *field, Value input, Value *out)
 {
     ParamSpec spec = { .name = field->name, .kind = PARAM_DURATION };
     Error err;
-    if (!param_convert(load->arena, load->sources, &spec, given, out, &err)) {
-        site_problem(load, "E0303", given, "'%s' %s", field->name, err.text);
+    if (!param_convert(load->arena, load->sources, &spec, input, out, &err)) {
+        site_problem(load, "E0303", input, "'%s' %s", field->name, err.text);
         return false;
     }
     return true;
 }
 
-static bool read_value(const SiteLoad *load, const Field *field, Value given, Value *out)
+static bool read_value(const SiteLoad *load, const Field *field, Value input, Value *out)
 {
     switch (field->kind) {
     case FIELD_TEXT:
-    case FIELD_NAME: return read_text(load, field, given, out);
+    case FIELD_NAME: return read_text(load, field, input, out);
     case FIELD_INT:
-        if (given.kind == VALUE_INT && given.integer < 0) {
-            site_problem(load, "E0303", given, "'%s' must be a non-negative integer, not %lld",
-                         field->name, (long long)given.integer);
+        if (input.kind == VALUE_INT && input.integer < 0) {
+            site_problem(load, "E0303", input, "'%s' must be a non-negative integer, not %lld",
+                         field->name, (long long)input.integer);
             return false;
         }
-        if (given.kind != VALUE_INT) {
-            return wrong_kind(load, field, given, "a non-negative integer");
+        if (input.kind != VALUE_INT) {
+            return wrong_kind(load, field, input, "a non-negative integer");
         }
         break;
     case FIELD_BOOL:
-        if (given.kind != VALUE_BOOL) {
-            return wrong_kind(load, field, given, "true or false");
+        if (input.kind != VALUE_BOOL) {
+            return wrong_kind(load, field, input, "true or false");
         }
         break;
-    case FIELD_DURATION: return read_duration(load, field, given, out);
+    case FIELD_DURATION: return read_duration(load, field, input, out);
     case FIELD_LIST:
-        if (given.kind != VALUE_LIST) {
-            Problem *problem = report_wrong_kind(load, field, given, "a list");
-            if (given.kind == VALUE_MAP) {
+        if (input.kind != VALUE_LIST) {
+            Problem *problem = report_wrong_kind(load, field, input, "a list");
+            if (input.kind == VALUE_MAP) {
                 problem->hint = STR("begin each item of the list with '- '");
             }
             return false;
         }
         break;
     case FIELD_MAP:
-        if (given.kind != VALUE_MAP) {
-            return wrong_kind(load, field, given, "a map");
+        if (input.kind != VALUE_MAP) {
+            return wrong_kind(load, field, input, "a map");
         }
         break;
     case FIELD_ANY: break;
     }
-    *out = given;
+    *out = input;
     return true;
 }
 
@@ -374,17 +376,17 @@ bool fields_read(const SiteLoad *load, const FieldSet *set, Value map, Value *ou
         const MapEntry *entry = &map.map->entries[i];
         int field = find_field(load, set->fields, entry->key);
         if (field < 0) {
-            if (set->take == NULL || !set->take(set->context, entry)) {
+            if (set->handle_key == NULL || !set->handle_key(set->context, entry)) {
                 unknown_key(load, set, entry->key);
                 ok = false;
             }
         } else if (entry->value.kind == VALUE_NULL) {
             continue;
         } else if (!value_is_missing(out[field])) {
-            site_hint_other(load,
-                            site_problem(load, "E0310", entry->key, "'%s' is given twice",
-                                         set->fields[field].name),
-                            out[field]);
+            site_hint_duplicate(load,
+                                site_problem(load, "E0310", entry->key, "'%s' is given twice",
+                                             set->fields[field].name),
+                                out[field]);
             ok = false;
         } else {
             ok = read_value(load, &set->fields[field], entry->value, &out[field]) && ok;
@@ -400,14 +402,14 @@ void fields_clear(const Field *fields, Value *out)
     }
 }
 
-/* Reports missing required keys, at `place`. */
-static bool fields_complete(const SiteLoad *load, const FieldSet *set, Value place,
+/* Reports missing required keys, at `location`. */
+static bool fields_complete(const SiteLoad *load, const FieldSet *set, Value location,
                             const Value *out)
 {
     bool ok = true;
     for (uint32_t i = 0; set->fields[i].name != NULL; i++) {
         if (set->fields[i].required && value_is_missing(out[i])) {
-            site_problem(load, "E0304", place, "%s needs '%s'", set->what, set->fields[i].name);
+            site_problem(load, "E0304", location, "%s needs '%s'", set->what, set->fields[i].name);
             ok = false;
         }
     }

@@ -22,18 +22,18 @@ typedef struct Field {
     const char *name; /* NULL ends a list */
     FieldKind kind;
     bool required;
-    const char *alias;   /* old spelling, accepted with a hint; NULL: none */
-    const char *choices; /* allowed strings: "a|b" */
-    StepKey about;       /* for keys of a step: documentation */
+    const char *alias;     /* old spelling, accepted with a hint; NULL: none */
+    const char *choices;   /* allowed strings: "a|b" */
+    StepKey documentation; /* for keys of a step: documentation */
 } Field;
 
 typedef struct FieldSet {
     const char *what; /* "a step", for messages */
     const Field *fields;
     /* Called for keys that are not in the list. Returns true if it handled the key. May be NULL. */
-    bool (*take)(void *context, const MapEntry *entry);
+    bool (*handle_key)(void *context, const MapEntry *entry);
     /* Offers additional names for "did you mean". May be NULL. */
-    void (*offer)(void *context, Suggest *suggest);
+    void (*suggest_names)(void *context, Suggest *suggest);
     /* Returns a hint for an unknown key whose meaning is certain; empty: none. May be NULL. */
     Str (*explain)(void *context, Str name);
     void *context;
@@ -57,23 +57,25 @@ bool fields_read_all(const SiteLoad *load, const FieldSet *set, Value map, Value
 bool site_compile(const SiteLoad *load, Value value, Dynamic *out);
 bool site_compile_expression(const SiteLoad *load, Value value, Dynamic *out);
 
-/* Reports a problem of the document being read; `place` is the offending key or value. */
+/* Reports a problem of the document being read; `location` is the offending key or value. */
 PRINTF_LIKE(4, 5)
-Problem *site_problem(const SiteLoad *load, const char *code, Value place, const char *format, ...);
+Problem *site_problem(const SiteLoad *load, const char *code, Value location, const char *format,
+                      ...);
 /* A hint, which does not cause failure; NULL if hints are disabled. */
 PRINTF_LIKE(4, 5)
-Problem *site_hint(const SiteLoad *load, const char *code, Value place, const char *format, ...);
+Problem *site_hint(const SiteLoad *load, const char *code, Value location, const char *format, ...);
 /* Suggests `text` as a replacement of the scalar that the problem is about, with the same
  * quotes. */
-void site_fix(const SiteLoad *load, Problem *problem, Value place, Str text);
-/* Adds "did you mean 'X'?", and X as the fix if the problem is about the scalar `place`. */
-void site_suggest_for(const SiteLoad *load, Problem *problem, Value place, const Suggest *suggest);
+void site_fix(const SiteLoad *load, Problem *problem, Value location, Str text);
+/* Adds "did you mean 'X'?", and X as the fix if the problem is about the scalar `location`. */
+void site_suggest_for(const SiteLoad *load, Problem *problem, Value location,
+                      const Suggest *suggest);
 
 /* Adds the location of the other occurrence of a duplicate. */
-void site_hint_other(const SiteLoad *load, Problem *problem, Value other);
+void site_hint_duplicate(const SiteLoad *load, Problem *problem, Value other);
 /* Adds the correct form of a value that is given instead of a list of maps with `key`: in its place
  * or, with `in_list`, as an entry of an existing list. */
-void site_hint_entry(const SiteLoad *load, Problem *problem, const char *key, Value given,
+void site_hint_entry(const SiteLoad *load, Problem *problem, const char *key, Value input,
                      bool in_list);
 
 /* Type of a value for messages: "a list", "a string", "a number". */
@@ -83,4 +85,4 @@ bool site_text(const SiteLoad *load, Value v, Str *out);
 /* Whether a string contains `{{`, `{%` or `{#`. */
 bool site_has_template(Str text);
 /* First line of the value; 0: no location. */
-uint32_t site_line(const SiteLoad *load, Value place);
+uint32_t site_line(const SiteLoad *load, Value location);

@@ -3,11 +3,11 @@
 #include "base/glob.h"
 
 typedef struct ForeignRow {
-    ForeignPlace place;
-    const char *within;  /* patterns; NULL: anywhere */
-    const char *words;   /* "loop|with_items": patterns */
-    const char *instead; /* what to write instead */
-    const char *action;  /* an action that the hint mentions, which must exist; NULL: none */
+    ForeignKind kind;
+    const char *context;     /* patterns; NULL: anywhere */
+    const char *patterns;    /* "loop|with_items": patterns */
+    const char *replacement; /* what to write instead */
+    const char *action;      /* an action that the hint mentions, which must exist; NULL: none */
 } ForeignRow;
 
 #define STEP "a step"
@@ -459,21 +459,21 @@ static bool matches_any(const char *patterns, Str text)
     return false;
 }
 
-static bool matches(const ForeignRow *row, ForeignPlace place, Str within, Str word)
+static bool matches(const ForeignRow *row, ForeignKind location, Str context, Str word)
 {
-    return row->place == place && (row->within == NULL || matches_any(row->within, within)) &&
-           matches_any(row->words, word);
+    return row->kind == location && (row->context == NULL || matches_any(row->context, context)) &&
+           matches_any(row->patterns, word);
 }
 
-Str foreign_word(ModuleTable table, ForeignPlace place, Str within, Str word)
+Str foreign_word(ModuleTable table, ForeignKind location, Str context, Str word)
 {
     const Module *module;
     const Action *action;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        if (matches(&rows[i], place, within, word) &&
+        if (matches(&rows[i], location, context, word) &&
             (rows[i].action == NULL || table == NULL ||
              module_table_find(table, str_from_c(rows[i].action), &module, &action))) {
-            return str_from_c(rows[i].instead);
+            return str_from_c(rows[i].replacement);
         }
     }
     return STR_EMPTY;
@@ -500,9 +500,9 @@ static bool is_function(Str key)
 static bool is_state(Value value)
 {
     for (uint32_t i = 0; value.kind == VALUE_MAP && i < value.map->len; i++) {
-        Value key = value.map->entries[i].key, given = value.map->entries[i].value;
+        Value key = value.map->entries[i].key, input = value.map->entries[i].value;
         if (value_is_string(key) && is_function(value_str(key)) &&
-            (given.kind == VALUE_LIST || given.kind == VALUE_NULL)) {
+            (input.kind == VALUE_LIST || input.kind == VALUE_NULL)) {
             return true;
         }
     }

@@ -4,20 +4,20 @@
 
 #include "model/module.h"
 
-typedef enum ForeignPlace {
-    FOREIGN_KEY,       /* key of a map; `within` is the kind of map, such as "a step" */
-    FOREIGN_TASK,      /* an Ansible module, which is a key of its tasks; `within` is empty */
-    FOREIGN_ACTION,    /* "file.append"; `within` is empty */
-    FOREIGN_PARAMETER, /* `within` is the action, "file.managed" */
-    FOREIGN_VALUE,     /* value of a parameter; `within` is "service.ensure.state" */
-    FOREIGN_REFERENCE, /* key of a requisite, "sls"; `within` is empty */
-    FOREIGN_NAME,      /* variable in templates, "grains.id"; `within` is empty */
-    FOREIGN_OPTION,    /* command-line option without dashes; `within` is empty */
-} ForeignPlace;
+typedef enum ForeignKind {
+    FOREIGN_KEY,       /* key of a map; `context` is the kind of map, such as "a step" */
+    FOREIGN_TASK,      /* an Ansible module, which is a key of its tasks; `context` is empty */
+    FOREIGN_ACTION,    /* "file.append"; `context` is empty */
+    FOREIGN_PARAMETER, /* `context` is the action, "file.managed" */
+    FOREIGN_VALUE,     /* value of a parameter; `context` is "service.ensure.state" */
+    FOREIGN_REFERENCE, /* key of a requisite, "sls"; `context` is empty */
+    FOREIGN_NAME,      /* variable in templates, "grains.id"; `context` is empty */
+    FOREIGN_OPTION,    /* command-line option without dashes; `context` is empty */
+} ForeignKind;
 
 /* The word to write instead; empty if the word is unknown, or if the suggested action is not in the
  * table of modules (NULL: not checked). */
-Str foreign_word(ModuleTable table, ForeignPlace place, Str within, Str word);
+Str foreign_word(ModuleTable table, ForeignKind location, Str context, Str word);
 /* The X in a hint "write 'X'"; empty for other hints. */
 Str hint_replacement(Str hint);
 /* A hint for a document that is a playbook, a list of tasks or a file of states; otherwise

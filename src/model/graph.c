@@ -6,8 +6,9 @@
 #include "model/step_params.h"
 
 static const char *const origin_names[] = {
-    [EDGE_WRITTEN] = "written",     [EDGE_WRITTEN_IN] = "written in", [EDGE_RESULT] = "result",
-    [EDGE_CONDITION] = "condition", [EDGE_CLAIM] = "claim",           [EDGE_NEED] = "need",
+    [EDGE_EXPLICIT] = "written", [EDGE_EXPLICIT_REVERSED] = "written in",
+    [EDGE_RESULT] = "result",    [EDGE_CONDITION] = "condition",
+    [EDGE_CLAIM] = "claim",      [EDGE_NEED] = "need",
 };
 
 const char *edge_origin_name(EdgeOrigin origin)
@@ -36,12 +37,12 @@ static uint32_t *sort_edges(Arena *arena, EdgeVec *edges, uint32_t step_count)
     uint32_t *seen = ARENA_ARRAY(arena, uint32_t, step_count);
     memset(seen_by, 0xff, step_count * sizeof *seen_by);
     uint32_t kept = 0;
-    uint32_t at = 0;
+    uint32_t pos = 0;
     for (uint32_t step = 0; step < step_count; step++) {
         uint32_t end = start[step + 1];
         start[step] = kept;
-        for (; at < end; at++) {
-            const Edge *edge = &sorted[at];
+        for (; pos < end; pos++) {
+            const Edge *edge = &sorted[pos];
             uint32_t bit = 1u << (edge->kind * 4 + (edge->any ? 1 : 0) + (edge->all ? 2 : 0));
             if (seen_by[edge->to] != step) {
                 seen_by[edge->to] = step;
@@ -90,32 +91,32 @@ static uint32_t *positions(Arena *arena, const uint32_t *order, uint32_t count)
 
 /* Claims follow file order, requisites may not: if the two form a cycle, the requisites (and the
  * claims that are not part of it) determine the order, and all claims follow that order. */
-static Net reorder_claims(GraphBuilder *builder, const Net *cyclic)
+static Digraph reorder_claims(GraphBuilder *builder, const Digraph *cyclic)
 {
     Graph *graph = builder->graph;
     Arena *scratch = builder->scratch;
     uint32_t *scc, *sizes;
-    net_sccs(cyclic, scratch, &scc, &sizes);
-    bool *left_out = arena_alloc_zero(scratch, builder->soft.len);
+    digraph_sccs(cyclic, scratch, &scc, &sizes);
+    bool *excluded = arena_alloc_zero(scratch, builder->soft.len);
     for (uint32_t i = 0; i < builder->soft.len; i++) {
-        left_out[i] = in_same_scc(graph, scc, &builder->soft.items[i]);
+        excluded[i] = in_same_scc(graph, scc, &builder->soft.items[i]);
     }
-    Net net = graph_make_net(builder, &builder->soft, left_out, NULL);
-    uint32_t *order = graph_order_net(scratch, graph, &net);
+    Digraph digraph = graph_make_digraph(builder, &builder->soft, excluded, NULL);
+    uint32_t *order = graph_order_digraph(scratch, graph, &digraph);
     uint32_t *position = positions(scratch, order, graph->vertex_count);
     builder->soft = (EdgeVec){ 0 };
     graph_add_claims(builder, position, false);
-    return graph_make_net(builder, &builder->soft, NULL, position);
+    return graph_make_digraph(builder, &builder->soft, NULL, position);
 }
 
-static Net add_claims(GraphBuilder *builder, Net net)
+static Digraph add_claims(GraphBuilder *builder, Digraph digraph)
 {
     graph_add_claims(builder, builder->graph->rank, true);
     if (builder->soft.len == 0) {
-        return net;
+        return digraph;
     }
-    Net with = graph_make_net(builder, &builder->soft, NULL, NULL);
-    if (net_sort(&with, builder->scratch, NULL)) {
+    Digraph with = graph_make_digraph(builder, &builder->soft, NULL, NULL);
+    if (digraph_sort(&with, builder->scratch, NULL)) {
         return with;
     }
     return reorder_claims(builder, &with);
@@ -123,21 +124,22 @@ static Net add_claims(GraphBuilder *builder, Net net)
 
 /* Claims determine the order of steps; some checks come earlier, and a resource may change in
  * between. A check sees the resource as it would with one worker, in every mode. */
-static Net add_checks(GraphBuilder *builder, Net net)
+static Digraph add_checks(GraphBuilder *builder, Digraph digraph)
 {
     Graph *graph = builder->graph;
     if (graph->vertex_count == graph->steps.count || builder->soft.len == 0) {
-        return net;
+        return digraph;
     }
     PairVec pairs = { 0 };
-    for (uint32_t i = 0; i < net.count; i++) {
-        for (uint32_t j = net.start[i]; j < net.start[i + 1]; j++) {
-            VEC_PUSH(builder->scratch, &pairs, (NetPair){ .target = i, .waiter = net.next[j] });
+    for (uint32_t i = 0; i < digraph.count; i++) {
+        for (uint32_t j = digraph.start[i]; j < digraph.start[i + 1]; j++) {
+            VEC_PUSH(builder->scratch, &pairs,
+                     (DigraphPair){ .target = i, .dependent = digraph.next[j] });
         }
     }
-    const uint32_t *order = graph_order_net(builder->scratch, graph, &net);
+    const uint32_t *order = graph_order_digraph(builder->scratch, graph, &digraph);
     graph_order_checks(builder, positions(builder->scratch, order, graph->vertex_count), &pairs);
-    return net_make(builder->arena, graph->vertex_count, pairs.items, pairs.len);
+    return digraph_make(builder->arena, graph->vertex_count, pairs.items, pairs.len);
 }
 
 static void keep_edges(GraphBuilder *builder)
@@ -157,11 +159,11 @@ static void keep_edges(GraphBuilder *builder)
     memcpy(graph->edge_start, builder->hard_start,
            (graph->steps.count + 1) * sizeof *graph->edge_start);
 
-    NetPair *pairs = ARENA_ARRAY(builder->scratch, NetPair, graph->edge_count);
+    DigraphPair *pairs = ARENA_ARRAY(builder->scratch, DigraphPair, graph->edge_count);
     for (uint32_t i = 0; i < graph->edge_count; i++) {
-        pairs[i] = (NetPair){ .target = graph->edges[i].to, .waiter = i };
+        pairs[i] = (DigraphPair){ .target = graph->edges[i].to, .dependent = i };
     }
-    Net in = net_make(arena, graph->steps.count, pairs, graph->edge_count);
+    Digraph in = digraph_make(arena, graph->steps.count, pairs, graph->edge_count);
     graph->in_edges = in.next;
     graph->in_start = in.start;
 }
@@ -192,18 +194,18 @@ static bool build(GraphBuilder *builder)
     sort_hard(builder);
     graph->rank = graph_rank_steps(builder->arena, &graph->steps);
     graph_set_vertices(builder->arena, graph, builder->hard.items, builder->hard.len);
-    Net net = graph_make_net(builder, &builder->soft, NULL, NULL);
-    if (!graph_check_cycles(builder, &net) || builder->problems->errors > errors) {
+    Digraph digraph = graph_make_digraph(builder, &builder->soft, NULL, NULL);
+    if (!graph_check_cycles(builder, &digraph) || builder->problems->errors > errors) {
         keep_edges(builder);
         (void)!verify_params(builder);
         (void)!contradictions_check(graph, builder->problems);
         return false;
     }
-    net = add_checks(builder, add_claims(builder, net));
+    digraph = add_checks(builder, add_claims(builder, digraph));
     keep_edges(builder);
-    graph->next = net.next;
-    graph->next_start = net.start;
-    graph->order = graph_order_net(builder->arena, graph, &net);
+    graph->next = digraph.next;
+    graph->next_start = digraph.start;
+    graph->order = graph_order_digraph(builder->arena, graph, &digraph);
     graph->position = positions(builder->arena, graph->order, graph->vertex_count);
     bool verified = verify_params(builder);
     return contradictions_check(graph, builder->problems) && verified &&
@@ -241,7 +243,7 @@ void graph_problems(Arena *arena, const Steps *steps, const Sources *sources, Pr
          * in a file that could not be read. */
         Str code = found.items[i].code;
         bool uncertain =
-            str_eq(code, STR("E0307")) || (steps->unread && str_eq(code, STR("E0401")));
+            str_eq(code, STR("E0307")) || (steps->has_unread_files && str_eq(code, STR("E0401")));
         if (!uncertain) {
             problems_add_copy(problems, &found.items[i]);
         }
@@ -253,9 +255,9 @@ void graph_problems(Arena *arena, const Steps *steps, const Sources *sources, Pr
 /* For a recorded run, in which nothing is resolved again. The parts come from a file that may be
  * corrupted, so every number is checked before it is used as an index. */
 
-static bool invalid(Error *err, const char *what, uint32_t at)
+static bool invalid(Error *err, const char *what, uint32_t pos)
 {
-    return error_set(err, ERROR_INVALID, "the graph is corrupted: %s %u", what, at);
+    return error_set(err, ERROR_INVALID, "the graph is corrupted: %s %u", what, pos);
 }
 
 static bool take_edges(Arena *arena, const GraphParts *parts, Graph *graph, Error *err)
@@ -264,7 +266,7 @@ static bool take_edges(Arena *arena, const GraphParts *parts, Graph *graph, Erro
     graph->edges = parts->edges;
     graph->edge_count = parts->edge_count;
     graph->edge_start = arena_alloc_zero(arena, ((size_t)count + 1) * sizeof(uint32_t));
-    NetPair *pairs = ARENA_ARRAY(arena, NetPair, parts->edge_count + 1);
+    DigraphPair *pairs = ARENA_ARRAY(arena, DigraphPair, parts->edge_count + 1);
     for (uint32_t i = 0; i < parts->edge_count; i++) {
         const Edge *edge = &parts->edges[i];
         if (edge->from >= count || edge->to >= count || edge->kind >= REQUISITE_KINDS ||
@@ -272,12 +274,12 @@ static bool take_edges(Arena *arena, const GraphParts *parts, Graph *graph, Erro
             return invalid(err, "edge", i + 1);
         }
         graph->edge_start[edge->from + 1]++;
-        pairs[i] = (NetPair){ .target = edge->to, .waiter = i };
+        pairs[i] = (DigraphPair){ .target = edge->to, .dependent = i };
     }
     for (uint32_t i = 0; i < count; i++) {
         graph->edge_start[i + 1] += graph->edge_start[i];
     }
-    Net in = net_make(arena, count, pairs, parts->edge_count);
+    Digraph in = digraph_make(arena, count, pairs, parts->edge_count);
     graph->in_edges = in.next;
     graph->in_start = in.start;
     return true;
@@ -309,8 +311,9 @@ static bool take_next(const GraphParts *parts, Graph *graph, Error *err)
     graph->next_start = parts->next_start;
     for (uint32_t i = 0; i < graph->vertex_count; i++) {
         for (uint32_t j = parts->next_start[i]; j < parts->next_start[i + 1]; j++) {
-            uint32_t waiter = parts->next[j];
-            if (waiter >= graph->vertex_count || graph->position[waiter] <= graph->position[i]) {
+            uint32_t dependent = parts->next[j];
+            if (dependent >= graph->vertex_count ||
+                graph->position[dependent] <= graph->position[i]) {
                 return invalid(err, "successor of vertex", i + 1);
             }
         }
@@ -372,7 +375,7 @@ bool graph_find(const Graph *graph, Str name, uint32_t *out)
     return found == 1;
 }
 
-Str graph_call(const Graph *graph, uint32_t step, uint32_t near)
+Str graph_step_label(const Graph *graph, uint32_t step, uint32_t near)
 {
     const Step *steps = graph->steps.items;
     return steps[step].spec->job == steps[near].spec->job ? steps[step].name : steps[step].id;

@@ -12,11 +12,11 @@
 
 /* The origin of an edge. */
 typedef enum EdgeOrigin {
-    EDGE_WRITTEN,    /* a requisite of `from` */
-    EDGE_WRITTEN_IN, /* a requisite of `to` in its reversed form: require_in ... */
-    EDGE_RESULT,     /* a parameter of `from` uses steps['x'], or `from: [{file: x}]` */
-    EDGE_CONDITION,  /* a condition of `from` uses steps['x'] */
-    EDGE_CLAIM,      /* both claim the same resource */
+    EDGE_EXPLICIT,          /* a requisite of `from` */
+    EDGE_EXPLICIT_REVERSED, /* a requisite of `to` in its reversed form: require_in ... */
+    EDGE_RESULT,            /* a parameter of `from` uses steps['x'], or `from: [{file: x}]` */
+    EDGE_CONDITION,         /* a condition of `from` uses steps['x'] */
+    EDGE_CLAIM,             /* both claim the same resource */
     /* `to` creates what `from` needs: its parent directory, its owner, its group; or the reverse if
      * `to` must not change it before */
     EDGE_NEED,
@@ -32,7 +32,7 @@ typedef struct Edge {
     uint8_t origin; /* EdgeOrigin */
     bool any, all;  /* require_any, watch_any, onfail_all ... */
     Str detail;     /* the reference as written, the step's name in steps['x'], or the resource */
-    const Value *place; /* the reference, or the step that causes the implicit edge */
+    const Value *location; /* the reference, or the step that causes the implicit edge */
 } Edge;
 
 /* A unit of the order: the run of a step and, for the target of a prereq, its preceding check. */
@@ -121,7 +121,7 @@ Numbers graph_next(const Graph *graph, uint32_t vertex);
 bool graph_find(const Graph *graph, Str name, uint32_t *out);
 /* How to refer to `step` in a message about `near`: by name if both are in the same job, otherwise
  * by ID. */
-Str graph_call(const Graph *graph, uint32_t step, uint32_t near);
+Str graph_step_label(const Graph *graph, uint32_t step, uint32_t near);
 
 /* For each vertex, the cost of the longest chain that starts there, in milliseconds. */
 uint64_t *graph_chain_costs(const Graph *graph, Arena *arena);

@@ -2,12 +2,12 @@
 #pragma once
 
 #include "base/vec.h"
+#include "model/digraph.h"
 #include "model/graph.h"
-#include "model/graph_net.h"
 #include "model/step_index.h"
 
 typedef VEC(Edge) EdgeVec;
-typedef VEC(NetPair) PairVec;
+typedef VEC(DigraphPair) PairVec;
 
 typedef struct GraphBuilder {
     Arena *arena;   /* of the graph */
@@ -23,13 +23,13 @@ typedef struct GraphBuilder {
     bool too_many; /* edge limit exceeded and reported */
 } GraphBuilder;
 
-/* Returns false if there are too many; the problem is reported once, at `place`. */
+/* Returns false if there are too many; the problem is reported once, at `location`. */
 bool graph_builder_push(GraphBuilder *builder, EdgeVec *edges, Edge edge);
 
-/* graph_resolve.c: resolves a reference of `step` into builder->found. Reports a problem at `place`
+/* graph_resolve.c: resolves a reference of `step` into builder->found. Reports a problem at `location`
  * if it matches nothing, or a name that several jobs have. */
 bool graph_resolve(GraphBuilder *builder, uint32_t step, const Reference *reference,
-                   const Value *place);
+                   const Value *location);
 /* Adds every requisite of every step as hard edges. */
 void graph_add_requisites(GraphBuilder *builder);
 
@@ -40,8 +40,8 @@ void graph_apply_use(GraphBuilder *builder);
 void graph_add_implicit(GraphBuilder *builder);
 
 /* graph_claims.c: adds soft edges between steps with the same resource, for steps in the order
- * `at`. With `hoist`, dependencies of a step come before it wherever they are. */
-void graph_add_claims(GraphBuilder *builder, const uint32_t *at, bool hoist);
+ * `pos`. With `hoist`, dependencies of a step come before it wherever they are. */
+void graph_add_claims(GraphBuilder *builder, const uint32_t *pos, bool hoist);
 /* Orders checks: a check sees the resource after and before the same changes as in the order
  * `position`, in every mode. */
 void graph_order_checks(GraphBuilder *builder, const uint32_t *position, PairVec *pairs);
@@ -49,16 +49,16 @@ void graph_order_checks(GraphBuilder *builder, const uint32_t *position, PairVec
 /* graph_order.c: creates the vertices: one for each step, and another for the target of a
  * prereq. */
 void graph_set_vertices(Arena *arena, Graph *graph, const Edge *edges, uint32_t edge_count);
-/* Creates the net of dependencies. `soft` may be empty; edges marked in `left_out` (NULL: none) are
+/* Creates the net of dependencies. `soft` may be empty; edges marked in `excluded` (NULL: none) are
  * left out, and so are those to a check that precedes their target in `position` (NULL: none
  * are). */
-Net graph_make_net(GraphBuilder *builder, const EdgeVec *soft, const bool *left_out,
-                   const uint32_t *position);
+Digraph graph_make_digraph(GraphBuilder *builder, const EdgeVec *soft, const bool *excluded,
+                           const uint32_t *position);
 
 uint32_t *graph_rank_steps(Arena *arena, const Steps *steps);
 /* The order in which one worker processes the vertices of an acyclic net. */
-uint32_t *graph_order_net(Arena *arena, const Graph *graph, const Net *net);
+uint32_t *graph_order_digraph(Arena *arena, const Graph *graph, const Digraph *digraph);
 
 /* graph_cycle.c: reports a problem for each cycle of requisites. Returns false if there is one. */
-bool graph_check_cycles(GraphBuilder *builder, const Net *net);
+bool graph_check_cycles(GraphBuilder *builder, const Digraph *digraph);
 bool graph_check_use_cycles(GraphBuilder *builder);

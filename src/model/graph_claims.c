@@ -15,7 +15,7 @@ enum {
 };
 
 typedef struct Claimant {
-    uint32_t at; /* position in the order, by which the claims of a resource are sorted */
+    uint32_t pos; /* position in the order, by which the claims of a resource are sorted */
     uint32_t step;
     bool drops;
 } Claimant;
@@ -77,7 +77,7 @@ static void add_claimant(Arena *arena, StrMap *resources, Claim claim, Claimant 
 
 static int compare_claimants(const void *a, const void *b)
 {
-    uint32_t x = ((const Claimant *)a)->at, y = ((const Claimant *)b)->at;
+    uint32_t x = ((const Claimant *)a)->pos, y = ((const Claimant *)b)->pos;
     return (x > y) - (x < y);
 }
 
@@ -93,7 +93,7 @@ static void push_soft(GraphBuilder *builder, uint32_t from, uint32_t to, EdgeOri
                                .kind = REQUISITE_ORDER,
                                .origin = (uint8_t)origin,
                                .detail = resource,
-                               .place = &graph_step(builder->graph, from)->spec->place });
+                               .location = &graph_step(builder->graph, from)->spec->location });
 }
 
 static void sort_claims(Resource *resource)
@@ -101,7 +101,7 @@ static void sort_claims(Resource *resource)
     Claimant *claims = resource->claims.items;
     bool sorted = true;
     for (uint32_t i = 1; i < resource->claims.len; i++) {
-        sorted &= claims[i - 1].at < claims[i].at;
+        sorted &= claims[i - 1].pos < claims[i].pos;
     }
     if (!sorted) {
         qsort(claims, resource->claims.len, sizeof *claims, compare_claimants);
@@ -119,11 +119,11 @@ static void add_chain(GraphBuilder *builder, Resource *resource)
     }
 }
 
-static void add_need(GraphBuilder *builder, uint32_t step, uint32_t at, const Resource *resource,
+static void add_need(GraphBuilder *builder, uint32_t step, uint32_t pos, const Resource *resource,
                      bool hoist)
 {
     const Claimant *claims = resource->claims.items;
-    uint32_t before = SEARCH(resource->claims.len, i, claims[i].at < at);
+    uint32_t before = SEARCH(resource->claims.len, i, claims[i].pos < pos);
     uint32_t after = before;
     if (after < resource->claims.len && claims[after].step == step) {
         after++; /* a step that claims what it needs is between the others */
@@ -138,14 +138,14 @@ static void add_need(GraphBuilder *builder, uint32_t step, uint32_t at, const Re
     }
 }
 
-static void add_needs(GraphBuilder *builder, const StrMap *resources, const Step *step, uint32_t at,
-                      bool hoist)
+static void add_needs(GraphBuilder *builder, const StrMap *resources, const Step *step,
+                      uint32_t pos, bool hoist)
 {
     for (uint32_t i = 0; i < step->claims->len; i++) {
         Claim claim = claim_parse(step->claims->items[i]);
         Resource *resource = claim.needs ? str_map_find(resources, claim.resource) : NULL;
         if (resource != NULL) {
-            add_need(builder, step->index, at, resource, hoist);
+            add_need(builder, step->index, pos, resource, hoist);
         }
         Str parent;
         for (uint32_t depth = 0; depth < PARENTS_MAX && parent_of(claim.resource, &parent);
@@ -153,14 +153,14 @@ static void add_needs(GraphBuilder *builder, const StrMap *resources, const Step
             claim.resource = parent;
             resource = str_map_find(resources, parent);
             if (resource != NULL) {
-                add_need(builder, step->index, at, resource, hoist);
+                add_need(builder, step->index, pos, resource, hoist);
             }
         }
     }
 }
 
 /* Collects all claims; returns whether any step may need something. */
-static bool collect(GraphBuilder *builder, const uint32_t *at, StrMap *resources)
+static bool collect(GraphBuilder *builder, const uint32_t *pos, StrMap *resources)
 {
     const Steps *steps = &builder->graph->steps;
     str_map_init(resources, builder->scratch);
@@ -172,7 +172,7 @@ static bool collect(GraphBuilder *builder, const uint32_t *at, StrMap *resources
             needs |= claim.needs || str_starts(claim.resource, STR("path:"));
             if (!claim.needs && !claim.provides) {
                 add_claimant(builder->scratch, resources, claim,
-                             (Claimant){ .at = at[i], .step = i, .drops = claim.drops });
+                             (Claimant){ .pos = pos[i], .step = i, .drops = claim.drops });
             }
         }
     }
@@ -183,18 +183,18 @@ static bool collect(GraphBuilder *builder, const uint32_t *at, StrMap *resources
     return needs;
 }
 
-void graph_add_claims(GraphBuilder *builder, const uint32_t *at, bool hoist)
+void graph_add_claims(GraphBuilder *builder, const uint32_t *pos, bool hoist)
 {
     const Steps *steps = &builder->graph->steps;
     StrMap resources;
-    bool needs = collect(builder, at, &resources);
+    bool needs = collect(builder, pos, &resources);
     uint32_t walk = 0;
     for (StrMapEntry *entry; (entry = str_map_next(&resources, &walk)) != NULL;) {
         add_chain(builder, entry->value);
     }
     for (uint32_t i = 0; needs && i < steps->count; i++) {
         if (steps->items[i].claims != NULL) {
-            add_needs(builder, &resources, &steps->items[i], at[i], hoist);
+            add_needs(builder, &resources, &steps->items[i], pos[i], hoist);
         }
     }
 }
@@ -207,14 +207,14 @@ static void order_check(GraphBuilder *builder, const Resource *resource, uint32_
         return;
     }
     const Claimant *claims = resource->claims.items;
-    uint32_t before = SEARCH(resource->claims.len, i, claims[i].at < position[check]);
+    uint32_t before = SEARCH(resource->claims.len, i, claims[i].pos < position[check]);
     if (before > 0) {
         VEC_PUSH(builder->scratch, pairs,
-                 (NetPair){ .target = claims[before - 1].step, .waiter = check });
+                 (DigraphPair){ .target = claims[before - 1].step, .dependent = check });
     }
     if (before < resource->claims.len) {
         VEC_PUSH(builder->scratch, pairs,
-                 (NetPair){ .target = check, .waiter = claims[before].step });
+                 (DigraphPair){ .target = check, .dependent = claims[before].step });
     }
 }
 

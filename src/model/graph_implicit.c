@@ -7,7 +7,7 @@
 
 typedef struct Use {
     Reference reference;
-    const Value *place;
+    const Value *location;
     bool in_condition;
     bool self_allowed; /* evaluated after the action, when its own result is available */
 } Use;
@@ -32,7 +32,7 @@ static void add_used(Arena *arena, const Dynamic *dynamic, Use use, Uses *uses)
         use.reference = (Reference){ .kind = REFERENCE_STEP,
                                      .pattern = value_str(names->items[i]),
                                      .literal = true };
-        use.place = &dynamic->value;
+        use.location = &dynamic->value;
         VEC_PUSH(arena, &uses->items, use);
     }
 }
@@ -52,14 +52,14 @@ static void add_published(Arena *arena, const Dynamic *dynamic, Uses *uses)
                                    .module = STR("file"),
                                    .pattern = value_str(*name),
                                    .literal = true },
-                    .place = name };
+                    .location = name };
         VEC_PUSH(arena, &uses->items, use);
     }
 }
 
 static void add_condition(Arena *arena, const Condition *condition, bool self_allowed, Uses *uses)
 {
-    if (condition->given) {
+    if (condition->is_set) {
         add_used(arena, &condition->test,
                  (Use){ .in_condition = true, .self_allowed = self_allowed }, uses);
     }
@@ -86,37 +86,37 @@ static void uses_of(Arena *arena, const StepSpec *spec, Uses *uses)
     }
     add_condition(arena, spec->success, true, uses);
     add_condition(arena, spec->proceed, true, uses);
-    if (spec->run->retry.given) {
+    if (spec->run->retry.is_set) {
         add_used(arena, &spec->run->retry.until,
                  (Use){ .in_condition = true, .self_allowed = true }, uses);
     }
 }
 
 /* Marks in `named` the `onfail` targets of each step, step by step. */
-static uint32_t mark_onfail(const EdgeVec *edges, uint32_t at, uint32_t step, uint32_t *named,
+static uint32_t mark_onfail(const EdgeVec *edges, uint32_t pos, uint32_t step, uint32_t *named,
                             bool *any)
 {
     *any = false;
-    for (; at < edges->len && edges->items[at].from == step; at++) {
-        uint8_t kind = edges->items[at].kind;
+    for (; pos < edges->len && edges->items[pos].from == step; pos++) {
+        uint8_t kind = edges->items[pos].kind;
         *any |= kind != REQUISITE_USE && kind != REQUISITE_LISTEN;
         if (kind == REQUISITE_ONFAIL) {
-            named[edges->items[at].to] = step;
+            named[edges->items[pos].to] = step;
         }
     }
-    return at;
+    return pos;
 }
 
 static bool add_use(GraphBuilder *builder, const Step *step, const Use *use,
                     const uint32_t *onfail_of)
 {
-    if (!graph_resolve(builder, step->index, &use->reference, use->place)) {
+    if (!graph_resolve(builder, step->index, &use->reference, use->location)) {
         return true;
     }
     Edge edge = { .from = step->index,
                   .origin = use->in_condition ? EDGE_CONDITION : EDGE_RESULT,
                   .detail = use->reference.pattern,
-                  .place = use->place };
+                  .location = use->location };
     for (uint32_t i = 0; i < builder->found.len; i++) {
         edge.to = builder->found.items[i];
         if (edge.to == step->index && use->self_allowed) {
@@ -138,23 +138,23 @@ void graph_add_implicit(GraphBuilder *builder)
     uint32_t *onfail_of = ARENA_ARRAY(builder->scratch, uint32_t, steps->count);
     memset(onfail_of, 0xff, steps->count * sizeof *onfail_of);
     Uses uses = { 0 };
-    uint32_t at = 0;
+    uint32_t pos = 0;
     for (uint32_t i = 0; i < steps->count; i++) {
         const Step *step = &steps->items[i];
         bool any;
-        uint32_t first = at;
+        uint32_t first = pos;
         /* Pushing may move builder->hard, but `written` still points to valid memory in the
          * arena. */
-        at = mark_onfail(&written, first, i, onfail_of, &any);
+        pos = mark_onfail(&written, first, i, onfail_of, &any);
         if (uses.spec != step->spec) {
             uses_of(builder->scratch, step->spec, &uses);
         }
         if (uses.computed && !any) {
-            const Value *place = &step->spec->name_place;
-            place = place->source == SOURCE_NONE ? &step->spec->place : place;
+            const Value *location = &step->spec->name_location;
+            location = location->source == SOURCE_NONE ? &step->spec->location : location;
             Problem *problem = problems_add(
-                builder->problems, "E0406", sources_get(builder->graph->sources, place->source),
-                place->start, place->span,
+                builder->problems, "E0406", sources_get(builder->graph->sources, location->source),
+                location->start, location->span,
                 "'%" STR_FMT "' computes the name of the step whose result it uses",
                 STR_ARG(step->name));
             problem->hint = STR("add a requisite that names the steps that must run before it");

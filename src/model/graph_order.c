@@ -20,13 +20,13 @@
 
 /* --- Vertices --------------------------------------------------------------------------------- */
 
-typedef struct NetMaker {
+typedef struct DigraphBuilder {
     GraphBuilder *builder;
     PairVec pairs;
     const uint32_t *position;     /* of vertices; NULL: not used */
     const uint32_t *prereq_start; /* offsets of the steps that have each step as prereq */
     const uint32_t *prereq_items;
-} NetMaker;
+} DigraphBuilder;
 
 void graph_set_vertices(Arena *arena, Graph *graph, const Edge *edges, uint32_t edge_count)
 {
@@ -55,114 +55,118 @@ void graph_set_vertices(Arena *arena, Graph *graph, const Edge *edges, uint32_t 
     }
 }
 
-static void push_pair(NetMaker *maker, uint32_t waiter, uint32_t target)
+static void push_pair(DigraphBuilder *builder_state, uint32_t dependent, uint32_t target)
 {
-    VEC_PUSH(maker->builder->scratch, &maker->pairs,
-             (NetPair){ .target = target, .waiter = waiter });
+    VEC_PUSH(builder_state->builder->scratch, &builder_state->pairs,
+             (DigraphPair){ .target = target, .dependent = dependent });
 }
 
-static bool has_prereq(const NetMaker *maker, uint32_t step, uint32_t target)
+static bool has_prereq(const DigraphBuilder *builder_state, uint32_t step, uint32_t target)
 {
-    for (uint32_t i = maker->prereq_start[target]; i < maker->prereq_start[target + 1]; i++) {
-        if (maker->prereq_items[i] == step) {
+    for (uint32_t i = builder_state->prereq_start[target];
+         i < builder_state->prereq_start[target + 1]; i++) {
+        if (builder_state->prereq_items[i] == step) {
             return true;
         }
     }
     return false;
 }
 
-static bool share_prereq(const NetMaker *maker, uint32_t a, uint32_t b)
+static bool share_prereq(const DigraphBuilder *builder_state, uint32_t a, uint32_t b)
 {
-    for (uint32_t i = maker->prereq_start[a]; i < maker->prereq_start[a + 1]; i++) {
-        if (has_prereq(maker, maker->prereq_items[i], b)) {
+    for (uint32_t i = builder_state->prereq_start[a]; i < builder_state->prereq_start[a + 1]; i++) {
+        if (has_prereq(builder_state, builder_state->prereq_items[i], b)) {
             return true;
         }
     }
     return false;
 }
 
-static void push_check(NetMaker *maker, const Edge *edge, uint32_t check)
+static void push_check(DigraphBuilder *builder_state, const Edge *edge, uint32_t check)
 {
-    const Graph *graph = maker->builder->graph;
+    const Graph *graph = builder_state->builder->graph;
     uint32_t target = edge->to;
-    if (has_prereq(maker, target, edge->from)) {
+    if (has_prereq(builder_state, target, edge->from)) {
         return;
     }
-    if (edge->kind == REQUISITE_PREREQ ||
-        (graph->check_of[target] != VERTEX_NONE && share_prereq(maker, edge->from, target))) {
+    if (edge->kind == REQUISITE_PREREQ || (graph->check_of[target] != VERTEX_NONE &&
+                                           share_prereq(builder_state, edge->from, target))) {
         target = graph->check_of[target];
     }
-    if (maker->position == NULL || maker->position[target] < maker->position[check]) {
-        push_pair(maker, check, target);
+    if (builder_state->position == NULL ||
+        builder_state->position[target] < builder_state->position[check]) {
+        push_pair(builder_state, check, target);
     }
 }
 
-static void push_edge(NetMaker *maker, const Edge *edge)
+static void push_edge(DigraphBuilder *builder_state, const Edge *edge)
 {
     if (edge->kind == REQUISITE_LISTEN || edge->kind == REQUISITE_USE) {
         return;
     }
-    const Graph *graph = maker->builder->graph;
+    const Graph *graph = builder_state->builder->graph;
     if (edge->kind == REQUISITE_PREREQ) {
-        push_pair(maker, edge->from, graph->check_of[edge->to]);
-        push_pair(maker, edge->to, edge->from);
+        push_pair(builder_state, edge->from, graph->check_of[edge->to]);
+        push_pair(builder_state, edge->to, edge->from);
     } else {
-        push_pair(maker, edge->from, edge->to);
+        push_pair(builder_state, edge->from, edge->to);
     }
     if (graph->check_of[edge->from] != VERTEX_NONE) {
-        push_check(maker, edge, graph->check_of[edge->from]);
+        push_check(builder_state, edge, graph->check_of[edge->from]);
     }
 }
 
 /* Collects, for each step, the steps that have it as prereq. */
-static void find_prereqs(NetMaker *maker)
+static void find_prereqs(DigraphBuilder *builder_state)
 {
-    GraphBuilder *builder = maker->builder;
+    GraphBuilder *builder = builder_state->builder;
     PairVec pairs = { 0 };
     for (uint32_t i = 0; i < builder->hard.len; i++) {
         const Edge *edge = &builder->hard.items[i];
         if (edge->kind == REQUISITE_PREREQ) {
             VEC_PUSH(builder->scratch, &pairs,
-                     (NetPair){ .target = edge->to, .waiter = edge->from });
+                     (DigraphPair){ .target = edge->to, .dependent = edge->from });
         }
     }
-    Net net = net_make(builder->scratch, builder->graph->steps.count, pairs.items, pairs.len);
-    maker->prereq_start = net.start;
-    maker->prereq_items = net.next;
+    Digraph digraph =
+        digraph_make(builder->scratch, builder->graph->steps.count, pairs.items, pairs.len);
+    builder_state->prereq_start = digraph.start;
+    builder_state->prereq_items = digraph.next;
 }
 
-Net graph_make_net(GraphBuilder *builder, const EdgeVec *soft, const bool *left_out,
-                   const uint32_t *position)
+Digraph graph_make_digraph(GraphBuilder *builder, const EdgeVec *soft, const bool *excluded,
+                           const uint32_t *position)
 {
     Graph *graph = builder->graph;
-    NetMaker maker = { .builder = builder };
-    find_prereqs(&maker);
+    DigraphBuilder builder_state = { .builder = builder };
+    find_prereqs(&builder_state);
     for (uint32_t i = 0; i < builder->hard.len; i++) {
-        push_edge(&maker, &builder->hard.items[i]);
+        push_edge(&builder_state, &builder->hard.items[i]);
     }
-    maker.position = position;
+    builder_state.position = position;
     for (uint32_t i = 0; i < soft->len; i++) {
-        if (left_out == NULL || !left_out[i]) {
-            push_edge(&maker, &soft->items[i]);
+        if (excluded == NULL || !excluded[i]) {
+            push_edge(&builder_state, &soft->items[i]);
         }
     }
     for (uint32_t i = graph->steps.count; i < graph->vertex_count; i++) {
-        push_pair(&maker, graph->vertices[i].step, i);
+        push_pair(&builder_state, graph->vertices[i].step, i);
     }
-    return net_make(builder->arena, graph->vertex_count, maker.pairs.items, maker.pairs.len);
+    return digraph_make(builder->arena, graph->vertex_count, builder_state.pairs.items,
+                        builder_state.pairs.len);
 }
 
 /* --- Order ------------------------------------------------------------------------------------ */
 
-typedef struct Ranked {
+typedef struct RankedStep {
     StepOrderKind order;
     int64_t number;
     uint32_t step;
-} Ranked;
+} RankedStep;
 
 static int compare_ranked(const void *a, const void *b)
 {
-    const Ranked *x = a, *y = b;
+    const RankedStep *x = a, *y = b;
     if (x->order != y->order) {
         return x->order < y->order ? -1 : 1;
     }
@@ -175,13 +179,13 @@ static int compare_ranked(const void *a, const void *b)
 uint32_t *graph_rank_steps(Arena *arena, const Steps *steps)
 {
     uint32_t *rank = ARENA_ARRAY(arena, uint32_t, steps->count);
-    Ranked *ranked = ARENA_ARRAY(arena, Ranked, steps->count);
+    RankedStep *ranked = ARENA_ARRAY(arena, RankedStep, steps->count);
     bool sorted = true;
     for (uint32_t i = 0; i < steps->count; i++) {
         const StepSpec *spec = steps->items[i].spec;
-        ranked[i] = (Ranked){ .order = spec->order,
-                              .number = spec->order == ORDER_NUMBER ? spec->order_number : 0,
-                              .step = i };
+        ranked[i] = (RankedStep){ .order = spec->order,
+                                  .number = spec->order == ORDER_NUMBER ? spec->order_number : 0,
+                                  .step = i };
         sorted &= i == 0 || compare_ranked(&ranked[i - 1], &ranked[i]) < 0;
     }
     if (!sorted) {
@@ -202,27 +206,27 @@ static uint32_t vertex_rank(const Graph *graph, uint32_t vertex)
 
 /* Dependencies come as early as the first step that waits for them would: a step at the start of
  * the file pulls what it requires before it, instead of waiting until the file reaches that. */
-uint32_t *graph_order_net(Arena *arena, const Graph *graph, const Net *net)
+uint32_t *graph_order_digraph(Arena *arena, const Graph *graph, const Digraph *digraph)
 {
     uint32_t *sorted;
-    BUG_IF(!net_sort(net, arena, &sorted));
-    uint32_t *wanted = ARENA_ARRAY(arena, uint32_t, net->count);
-    for (uint32_t i = net->count; i > 0; i--) {
+    BUG_IF(!digraph_sort(digraph, arena, &sorted));
+    uint32_t *wanted = ARENA_ARRAY(arena, uint32_t, digraph->count);
+    for (uint32_t i = digraph->count; i > 0; i--) {
         uint32_t vertex = sorted[i - 1];
         uint32_t earliest = vertex_rank(graph, vertex);
-        for (uint32_t j = net->start[vertex]; j < net->start[vertex + 1]; j++) {
-            uint32_t theirs = wanted[net->next[j]];
+        for (uint32_t j = digraph->start[vertex]; j < digraph->start[vertex + 1]; j++) {
+            uint32_t theirs = wanted[digraph->next[j]];
             earliest = theirs < earliest ? theirs : earliest;
         }
         wanted[vertex] = earliest;
     }
 
     Heap heap = { 0 };
-    VEC_RESERVE(arena, &heap, net->count);
-    uint32_t *waits = net_dependency_counts(net, arena);
-    uint32_t *order = ARENA_ARRAY(arena, uint32_t, net->count);
+    VEC_RESERVE(arena, &heap, digraph->count);
+    uint32_t *waits = digraph_dependency_counts(digraph, arena);
+    uint32_t *order = ARENA_ARRAY(arena, uint32_t, digraph->count);
     uint32_t ordered = 0;
-    for (uint32_t i = 0; i < net->count; i++) {
+    for (uint32_t i = 0; i < digraph->count; i++) {
         if (waits[i] == 0) {
             heap_push(arena, &heap, (uint64_t)wanted[i] << 32 | vertex_rank(graph, i), i);
         }
@@ -230,11 +234,12 @@ uint32_t *graph_order_net(Arena *arena, const Graph *graph, const Net *net)
     while (heap.len > 0) {
         uint32_t vertex = (uint32_t)heap_pop(&heap).value;
         order[ordered++] = vertex;
-        for (uint32_t j = net->start[vertex]; j < net->start[vertex + 1]; j++) {
-            uint32_t waiter = net->next[j];
-            if (--waits[waiter] == 0) {
-                heap_push(arena, &heap, (uint64_t)wanted[waiter] << 32 | vertex_rank(graph, waiter),
-                          waiter);
+        for (uint32_t j = digraph->start[vertex]; j < digraph->start[vertex + 1]; j++) {
+            uint32_t dependent = digraph->next[j];
+            if (--waits[dependent] == 0) {
+                heap_push(arena, &heap,
+                          (uint64_t)wanted[dependent] << 32 | vertex_rank(graph, dependent),
+                          dependent);
             }
         }
     }

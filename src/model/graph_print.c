@@ -46,8 +46,8 @@ static void put_action(Buf *out, const Step *step)
 static void put_why(Buf *out, const Edge *edge)
 {
     switch ((EdgeOrigin)edge->origin) {
-    case EDGE_WRITTEN: return;
-    case EDGE_WRITTEN_IN: buf_put_c(out, "  (written there)"); return;
+    case EDGE_EXPLICIT: return;
+    case EDGE_EXPLICIT_REVERSED: buf_put_c(out, "  (written there)"); return;
     case EDGE_RESULT: buf_put_c(out, "  (uses its result)"); return;
     case EDGE_CONDITION: buf_put_c(out, "  (its condition uses the result)"); return;
     case EDGE_CLAIM: buf_put_c(out, "  (both manage "); break;
@@ -75,21 +75,21 @@ static Places places_make(const Graph *graph, bool wanted, Arena *arena)
     return places;
 }
 
-static void put_place(Places *places, const Value *place, Buf *out)
+static void put_place(Places *places, const Value *location, Buf *out)
 {
     const Source *source =
-        places->lines == NULL ? NULL : sources_get(places->sources, place->source);
+        places->lines == NULL ? NULL : sources_get(places->sources, location->source);
     if (source == NULL) {
         return;
     }
-    SourceLines *lines = &places->lines[place->source];
-    if (!places->has_lines[place->source]) {
-        places->has_lines[place->source] = true;
+    SourceLines *lines = &places->lines[location->source];
+    if (!places->has_lines[location->source]) {
+        places->has_lines[location->source] = true;
         *lines = source_lines(places->arena, source);
     }
     buf_put_c(out, "  ");
     visible_put(out, source->name);
-    buf_put_format(out, ":%u", source_lines_at(lines, place->start));
+    buf_put_format(out, ":%u", source_lines_at(lines, location->start));
 }
 
 static void print_tree(const Graph *graph, bool with_places, Arena *arena, Buf *out)
@@ -111,7 +111,7 @@ static void print_tree(const Graph *graph, bool with_places, Arena *arena, Buf *
         buf_put_c(out, "  [");
         put_action(out, step);
         buf_put_char(out, ']');
-        put_place(&places, &step->spec->place, out);
+        put_place(&places, &step->spec->location, out);
         buf_put_char(out, '\n');
         Edges edges = graph_edges(graph, vertex.step);
         for (uint32_t j = 0; j < edges.count; j++) {
@@ -119,9 +119,9 @@ static void print_tree(const Graph *graph, bool with_places, Arena *arena, Buf *
             Str kind = edge_kind_text(edge, arena);
             buf_put_c(out, j + 1 == edges.count ? "       `- " : "       |- ");
             buf_put_format(out, "%-10.*s ", STR_ARG(kind));
-            visible_put(out, graph_call(graph, edge->to, vertex.step));
+            visible_put(out, graph_step_label(graph, edge->to, vertex.step));
             put_why(out, edge);
-            put_place(&places, edge->place, out);
+            put_place(&places, edge->location, out);
             buf_put_char(out, '\n');
         }
     }
@@ -323,11 +323,11 @@ static void set_columns(Drawing *drawing, Arena *arena)
         uint32_t vertex = graph->order[i];
         Vertex v = graph->vertices[vertex];
         /* A check has no box: steps that wait for it are placed like its other successors. */
-        uint32_t behind = column[vertex] + (v.check ? 0 : 1);
+        uint32_t min_column = column[vertex] + (v.check ? 0 : 1);
         Numbers next = graph_next(graph, vertex);
         for (uint32_t j = 0; j < next.count; j++) {
             uint32_t *theirs = &column[next.items[j]];
-            *theirs = *theirs < behind ? behind : *theirs;
+            *theirs = *theirs < min_column ? min_column : *theirs;
         }
         if (!v.check) {
             drawing->boxes[v.step].column = column[vertex];

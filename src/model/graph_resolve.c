@@ -1,6 +1,6 @@
 /* Resolves references to edges. */
 #include "base/glob.h"
-#include "model/document_place.h"
+#include "model/document_location.h"
 #include "model/graph_builder.h"
 
 bool graph_builder_push(GraphBuilder *builder, EdgeVec *edges, Edge edge)
@@ -8,8 +8,8 @@ bool graph_builder_push(GraphBuilder *builder, EdgeVec *edges, Edge edge)
     if (builder->hard.len + builder->soft.len >= GRAPH_EDGES_MAX) {
         if (!builder->too_many) {
             problems_add(builder->problems, "E0405",
-                         sources_get(builder->graph->sources, edge.place->source),
-                         edge.place->start, edge.place->span,
+                         sources_get(builder->graph->sources, edge.location->source),
+                         edge.location->start, edge.location->span,
                          "the requisites expand to more than %d pairs of steps", GRAPH_EDGES_MAX);
         }
         builder->too_many = true;
@@ -19,9 +19,9 @@ bool graph_builder_push(GraphBuilder *builder, EdgeVec *edges, Edge edge)
     return true;
 }
 
-static const Source *source_of(const GraphBuilder *builder, const Value *place)
+static const Source *source_of(const GraphBuilder *builder, const Value *location)
 {
-    return sources_get(builder->graph->sources, place->source);
+    return sources_get(builder->graph->sources, location->source);
 }
 
 static Str reference_text(const Reference *reference, Arena *arena)
@@ -53,12 +53,13 @@ static const Step *step_without_id(const GraphBuilder *builder, const Reference 
 }
 
 /* Whether it refers to a step whose forEach is empty on this node. */
-static bool means_idle_step(const GraphBuilder *builder, uint32_t step, const Reference *reference)
+static bool refers_to_empty_for_each(const GraphBuilder *builder, uint32_t step,
+                                     const Reference *reference)
 {
     const Steps *steps = &builder->graph->steps;
     const Job *own = graph_step(builder->graph, step)->spec->job;
-    for (uint32_t i = 0; reference->kind != REFERENCE_JOB && i < steps->idle_count; i++) {
-        const StepSpec *spec = steps->idle[i];
+    for (uint32_t i = 0; reference->kind != REFERENCE_JOB && i < steps->empty_for_each_count; i++) {
+        const StepSpec *spec = steps->empty_for_each[i];
         if (reference->kind == REFERENCE_MODULE &&
             (spec->module == NULL ||
              !str_starts(reference->module, str_from_c(spec->module->name)))) {
@@ -78,13 +79,13 @@ static bool means_idle_step(const GraphBuilder *builder, uint32_t step, const Re
 }
 
 static void report_missing(GraphBuilder *builder, uint32_t step, const Reference *reference,
-                           const Value *place)
+                           const Value *location)
 {
-    if (builder->graph->steps.broken && reference->kind == REFERENCE_MODULE) {
+    if (builder->graph->steps.is_invalid && reference->kind == REFERENCE_MODULE) {
         return; /* a step with an invalid action or parameters may be the target */
     }
-    Problem *problem = problems_add(builder->problems, "E0401", source_of(builder, place),
-                                    place->start, place->span, "no %" STR_FMT " in this run",
+    Problem *problem = problems_add(builder->problems, "E0401", source_of(builder, location),
+                                    location->start, location->span, "no %" STR_FMT " in this run",
                                     STR_ARG(reference_text(reference, builder->scratch)));
     Str nearest;
     uint32_t near;
@@ -101,13 +102,13 @@ static void report_missing(GraphBuilder *builder, uint32_t step, const Reference
         return;
     }
     const StepSpec *spec = near == UINT32_MAX ? NULL : graph_step(builder->graph, near)->spec;
-    const Source *source = spec == NULL ? NULL : source_of(builder, &spec->place);
+    const Source *source = spec == NULL ? NULL : source_of(builder, &spec->location);
     Str where = STR_EMPTY;
     if (source != NULL) {
-        bool named = spec->name_place.source == spec->place.source;
-        const Value *shown = named ? &spec->name_place : &spec->place;
+        bool named = spec->name_location.source == spec->location.source;
+        const Value *shown = named ? &spec->name_location : &spec->location;
         unsigned line = source_location(source, shown->start).line;
-        where = source == source_of(builder, place)
+        where = source == source_of(builder, location)
                     ? arena_format(arena, "line %u", line)
                     : arena_format(arena, "%" STR_FMT ":%u", STR_ARG(source->name), line);
         if (!str_eq(nearest, spec->name)) { /* an ID: the line is that of the name */
@@ -118,10 +119,11 @@ static void report_missing(GraphBuilder *builder, uint32_t step, const Reference
     }
     problem->hint = arena_format(arena, "did you mean '%" STR_FMT "'%" STR_FMT "?",
                                  STR_ARG(nearest), STR_ARG(where));
-    document_fix(arena, problem, builder->graph->sources, *place, nearest);
+    document_fix(arena, problem, builder->graph->sources, *location, nearest);
 }
 
-static void report_ambiguous(GraphBuilder *builder, const Reference *reference, const Value *place)
+static void report_ambiguous(GraphBuilder *builder, const Reference *reference,
+                             const Value *location)
 {
     enum {
         SHOWN = 5
@@ -141,7 +143,7 @@ static void report_ambiguous(GraphBuilder *builder, const Reference *reference, 
         }
     }
     Problem *problem = problems_add(
-        builder->problems, "E0402", source_of(builder, place), place->start, place->span,
+        builder->problems, "E0402", source_of(builder, location), location->start, location->span,
         "%u jobs have a step named '%" STR_FMT "': %" STR_FMT "%s", jobs,
         STR_ARG(reference->pattern), STR_ARG(buf_str(&list)), jobs > SHOWN ? " ..." : "");
     problem->hint =
@@ -150,22 +152,22 @@ static void report_ambiguous(GraphBuilder *builder, const Reference *reference, 
 }
 
 bool graph_resolve(GraphBuilder *builder, uint32_t step, const Reference *reference,
-                   const Value *place)
+                   const Value *location)
 {
     if (builder->index == NULL) {
         builder->index = step_index_new(builder->scratch, &builder->graph->steps);
     }
     switch (step_index_find(builder->index, step, reference, builder->scratch, &builder->found)) {
     case FIND_OK: return true;
-    case FIND_NOTHING:
-        if (means_idle_step(builder, step, reference)) {
+    case FIND_NONE:
+        if (refers_to_empty_for_each(builder, step, reference)) {
             return true;
         }
         if (!builder->graph->steps.without_node || step_without_id(builder, reference) == NULL) {
-            report_missing(builder, step, reference, place);
+            report_missing(builder, step, reference, location);
         }
         break;
-    case FIND_AMBIGUOUS: report_ambiguous(builder, reference, place); break;
+    case FIND_AMBIGUOUS: report_ambiguous(builder, reference, location); break;
     }
     return false;
 }
@@ -187,17 +189,18 @@ static bool add_requisite(GraphBuilder *builder, uint32_t step, const Requisite 
     Reference reference = { .kind = requisite->reference,
                             .module = requisite->module,
                             .pattern = requisite->pattern };
-    if (!graph_resolve(builder, step, &reference, &requisite->place)) {
+    if (!graph_resolve(builder, step, &reference, &requisite->location)) {
         return true;
     }
     Edge edge = { .kind = (uint8_t)requisite->kind,
-                  .origin = requisite->in ? EDGE_WRITTEN_IN : EDGE_WRITTEN,
+                  .origin = requisite->in ? EDGE_EXPLICIT_REVERSED : EDGE_EXPLICIT,
                   .any = requisite->any,
                   .all = requisite->all,
                   .detail = written_text(requisite, builder->arena),
-                  .place = &requisite->place };
+                  .location = &requisite->location };
     if (builder->found.len == 0 && !requisite->in) {
-        builder->graph->steps.items[step].untargeted |= (uint16_t)(1u << requisite->kind);
+        builder->graph->steps.items[step].kinds_without_targets |=
+            (uint16_t)(1u << requisite->kind);
     }
     for (uint32_t i = 0; i < builder->found.len; i++) {
         uint32_t other = builder->found.items[i];

@@ -56,8 +56,8 @@ static void take_params(UseCopy *copy, const Step *from)
     uint32_t count = action_param_count(from->spec->action);
     for (uint32_t i = 0; i < count; i++) {
         Str name = str_from_c(from->spec->action->params[i].name);
-        if ((from->spec->params_set >> i & 1) == 0 || id_params_hold(their_ids, name) ||
-            id_params_hold(own_ids, name)) {
+        if ((from->spec->params_set >> i & 1) == 0 || id_params_include(their_ids, name) ||
+            id_params_include(own_ids, name)) {
             continue;
         }
         int here = action_param_index(copy->spec->action, name);
@@ -107,7 +107,7 @@ void graph_apply_use(GraphBuilder *builder)
                     take_params(&copy, &before[edges->items[i].to]);
                 }
             }
-            step_find_claims(&steps[from], builder->arena);
+            step_collect_claims(&steps[from], builder->arena);
             step_params_complete(copy.spec, copy.spec->params_set, builder->graph->sources,
                                  builder->problems);
         }

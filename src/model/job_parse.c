@@ -30,18 +30,18 @@ static bool include_add(const SiteLoad *load, Value name, uint32_t before, Inclu
         return false;
     }
     VEC_PUSH(load->arena, out,
-             ((JobInclude){ .name = value_str(name), .place = name, .before = before }));
+             ((JobInclude){ .name = value_str(name), .location = name, .before = before }));
     return true;
 }
 
-static bool includes_parse(const SiteLoad *load, Value given, uint32_t before, Includes *out)
+static bool includes_parse(const SiteLoad *load, Value input, uint32_t before, Includes *out)
 {
-    if (given.kind != VALUE_LIST) {
-        return include_add(load, given, before, out);
+    if (input.kind != VALUE_LIST) {
+        return include_add(load, input, before, out);
     }
     bool ok = true;
-    for (uint32_t i = 0; i < given.list->len; i++) {
-        ok = include_add(load, given.list->items[i], before, out) && ok;
+    for (uint32_t i = 0; i < input.list->len; i++) {
+        ok = include_add(load, input.list->items[i], before, out) && ok;
     }
     return ok;
 }
@@ -50,8 +50,8 @@ static bool includes_parse(const SiteLoad *load, Value given, uint32_t before, I
 static bool take_include(const SiteLoad *load, Value step, uint32_t before, Includes *out,
                          bool *is_include)
 {
-    const Value *given = value_get(step, STR("include"));
-    *is_include = given != NULL && given->kind != VALUE_NULL;
+    const Value *input = value_get(step, STR("include"));
+    *is_include = input != NULL && input->kind != VALUE_NULL;
     if (!*is_include) {
         return true;
     }
@@ -60,7 +60,7 @@ static bool take_include(const SiteLoad *load, Value step, uint32_t before, Incl
                      "an entry with 'include' cannot have other keys");
         return false;
     }
-    return includes_parse(load, *given, before, out);
+    return includes_parse(load, *input, before, out);
 }
 
 /* Names must be unique within a file, because references use them. */
@@ -75,22 +75,22 @@ static bool check_name(const SiteLoad *load, StrMap *names, const StepSpec *spec
         return true;
     }
     Problem *problem =
-        site_problem(load, "E0309", spec->name_place,
+        site_problem(load, "E0309", spec->name_location,
                      "duplicate step name '%" STR_FMT "' in this file", STR_ARG(spec->name));
-    site_hint_other(load, problem, other->name_place);
+    site_hint_duplicate(load, problem, other->name_location);
     return false;
 }
 
-static bool steps_parse(const SiteLoad *load, Value given, const RunOptions *base,
+static bool steps_parse(const SiteLoad *load, Value input, const RunOptions *base,
                         Includes *includes, Job *job)
 {
-    uint32_t count = given.list->len;
+    uint32_t count = input.list->len;
     job->steps = ARENA_ARRAY(load->arena, StepSpec, count + 1);
     StrMap names;
     str_map_init(&names, load->arena);
     bool ok = true;
     for (uint32_t i = 0; i < count; i++) {
-        Value item = given.list->items[i];
+        Value item = input.list->items[i];
         bool is_include = false;
         if (item.kind == VALUE_NULL) {
             continue;
@@ -128,14 +128,14 @@ static void report_both(const SiteLoad *load, const Map *document)
 bool job_file_parse(const SiteLoad *load, Str name, Str path, Value document, JobFile *out)
 {
     *out = (JobFile){ .job = { .name = name, .path = path } };
-    Value given[JOB_FIELDS];
+    Value input[JOB_FIELDS];
     FieldSet set = { .what = "a job", .fields = job_fields };
     if (document.kind == VALUE_LIST) {
         Problem *problem = site_problem(load, "E0303", document, "a job must be a map, not a list");
         problem->span = 1;
         Str foreign = foreign_document(document);
         problem->hint = foreign.len > 0 ? foreign : STR("put the steps under 'steps:'");
-        out->unread = true;
+        out->is_unreadable = true;
         return false;
     }
     if (value_get(document, STR("steps")) == NULL && value_get(document, STR("jobs")) == NULL) {
@@ -143,31 +143,32 @@ bool job_file_parse(const SiteLoad *load, Str name, Str path, Value document, Jo
         if (foreign.len > 0) {
             site_problem(load, "E0303", document, "a job must contain 'steps' or 'jobs'")->hint =
                 foreign;
-            out->unread = true;
+            out->is_unreadable = true;
             return false;
         }
     }
-    bool ok = fields_read_all(load, &set, document, given);
+    bool ok = fields_read_all(load, &set, document, input);
     RunOptions *base = ARENA_NEW(load->arena, RunOptions);
     static const SiteNames names = { .steps = true, .item = true };
     SiteLoad inner = site_load_with_names(load, &names);
-    ok = run_options_parse(&inner, given[JOB_RUN_OPTIONS], base) && ok;
+    ok = run_options_parse(&inner, input[JOB_RUN_OPTIONS], base) && ok;
     Includes includes = { 0 };
-    if (!value_is_missing(given[JOB_INCLUDE])) {
-        ok = includes_parse(load, given[JOB_INCLUDE], 0, &includes) && ok;
+    if (!value_is_missing(input[JOB_INCLUDE])) {
+        ok = includes_parse(load, input[JOB_INCLUDE], 0, &includes) && ok;
     }
-    if (!value_is_missing(given[JOB_JOBS])) {
+    if (!value_is_missing(input[JOB_JOBS])) {
         out->is_group = true;
-        if (!value_is_missing(given[JOB_STEPS])) {
+        if (!value_is_missing(input[JOB_STEPS])) {
             report_both(load, document.map);
             ok = false;
         }
-        ok = site_entries_parse(load, ENTRY_JOBS, given[JOB_JOBS], &out->entries) && ok;
+        ok = site_entries_parse(load, ENTRY_JOBS, input[JOB_JOBS], &out->entries) && ok;
     }
-    if (!value_is_missing(given[JOB_STEPS])) {
-        ok = steps_parse(load, given[JOB_STEPS], base, &includes, &out->job) && ok;
+    if (!value_is_missing(input[JOB_STEPS])) {
+        ok = steps_parse(load, input[JOB_STEPS], base, &includes, &out->job) && ok;
     }
-    out->unread = !ok && value_is_missing(given[JOB_STEPS]) && value_is_missing(given[JOB_JOBS]);
+    out->is_unreadable =
+        !ok && value_is_missing(input[JOB_STEPS]) && value_is_missing(input[JOB_JOBS]);
     out->job.includes = includes.items;
     out->job.include_count = includes.len;
     return ok;

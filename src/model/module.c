@@ -106,9 +106,9 @@ int action_param_index(const Action *action, Str name)
     return -1;
 }
 
-bool action_is_brief(const Action *action, const Value *params)
+bool action_is_quick(const Action *action, const Value *params)
 {
-    bool brief = !action->repeats && !action->waits && action->cost_ms == 0;
+    bool brief = !action->always_changes && !action->may_sleep && action->cost_ms == 0;
     for (uint32_t i = 0; brief && action->params[i].name != NULL; i++) {
         brief = action->params[i].kind != PARAM_COMMAND || value_is_missing(params[i]);
     }
@@ -129,7 +129,7 @@ const char *action_id_params(const Module *module, const Action *action)
     return action->id_param != NULL ? action->id_param : module->id_param;
 }
 
-bool id_params_hold(const char *id_params, Str name)
+bool id_params_include(const char *id_params, Str name)
 {
     Str rest = str_from_c(id_params);
     Str part;
@@ -148,7 +148,7 @@ static const char *const kind_names[] = {
     [PARAM_DURATION] = "duration",
     [PARAM_MODE] = "file mode",
     [PARAM_PATH] = "path",
-    [PARAM_PLACE] = "path",
+    [PARAM_DESTINATION] = "path",
     [PARAM_FILE] = "path",
     [PARAM_STRINGS] = "list of strings",
     [PARAM_MAP] = "map",
@@ -167,5 +167,5 @@ const char *param_kind_name(ParamKind kind)
 
 bool param_is_path(const ParamSpec *spec)
 {
-    return spec->kind == PARAM_PATH || spec->kind == PARAM_PLACE || spec->kind == PARAM_FILE;
+    return spec->kind == PARAM_PATH || spec->kind == PARAM_DESTINATION || spec->kind == PARAM_FILE;
 }

@@ -25,10 +25,10 @@ typedef enum ParamKind {
     PARAM_MODE, /* 0644, quoted or not; converted to an integer */
     /* absolute; converted to a form without "//", "/./" and "/../", and without a trailing "/" */
     PARAM_PATH,
-    PARAM_PLACE,   /* the same, but with a trailing "/" if given: into this directory */
-    PARAM_FILE,    /* the same, but of a file: a trailing "/" is an error */
-    PARAM_STRINGS, /* list of strings; one string is a list of one */
-    PARAM_MAP,     /* string keys to any values; a list of one-key maps is accepted */
+    PARAM_DESTINATION, /* the same, but with a trailing "/" if given: into this directory */
+    PARAM_FILE,        /* the same, but of a file: a trailing "/" is an error */
+    PARAM_STRINGS,     /* list of strings; one string is a list of one */
+    PARAM_MAP,         /* string keys to any values; a list of one-key maps is accepted */
     /* names, each with or without a version: a list of strings and one-key maps, or one map;
      * converted to a map of strings, null if there is no version */
     PARAM_VERSIONS,
@@ -55,7 +55,7 @@ typedef struct ParamSpec {
      * the site; only the source is compared with other steps. "uid#": a value belongs to one
      * resource, or the setting, if true. "members%": the order of the list does not matter. "+name": more names of the resource. "enabled^mask state":
      * unless it is false or "stopped", it excludes the other one. */
-    const char *decides;
+    const char *aspect;
 } ParamSpec;
 
 enum {
@@ -92,11 +92,11 @@ void claims_add(Arena *arena, List *claims, const char *prefix, Str name);
 void claims_add_param(Arena *arena, List *claims, const char *prefix, Value param);
 /* Last start of what the step manages, in milliseconds since 1970; 0: unknown. Read-only. A
  * reaction that is owed from an earlier run is not needed if the start was after the change. */
-typedef bool (*ActionSince)(Call *call, int64_t *out_ms, Error *err);
+typedef bool (*ActionLastStart)(Call *call, int64_t *out_ms, Error *err);
 /* Checks parameters independently of the machine, at load time. Unknown ones are missing. On
  * failure, names the offending parameter of the row. Pure. */
 typedef bool (*ActionVerify)(Arena *arena, const Action *action, const Value *params,
-                             const char **at, Error *err);
+                             const char **pos, Error *err);
 /* Describes what `react` does, for plans: "restart", "reload"; NULL: nothing, with these
  * parameters. */
 typedef const char *(*ActionReaction)(const Action *action, const Value *params);
@@ -136,27 +136,27 @@ struct Action {
     ActionFunction query; /* returns a read-only value in outcome->value, callable as a macro */
     ActionClaims claims;
     ActionMerge merge;
-    ActionVerify verify;     /* NULL: checking the types of the parameters is sufficient */
-    ActionVerify verify_all; /* the same, but only called if all given parameters are known */
-    ActionReaction reaction; /* NULL: "react" */
-    ActionSince since;       /* NULL: it manages nothing that runs, or nothing else starts it */
+    ActionVerify verify;        /* NULL: checking the types of the parameters is sufficient */
+    ActionVerify verify_all;    /* the same, but only called if all given parameters are known */
+    ActionReaction reaction;    /* NULL: "react" */
+    ActionLastStart last_start; /* NULL: it manages nothing that runs, or nothing else starts it */
     /* What steps must agree on, for contradiction.h; NULL: nothing. */
     /* "path name": a class, and the parameter with the name; "a|b": the first one given */
     const char *resource;
     /* "section option": the parameters that name a part of it, for which others are decided
      * separately; NULL: the whole */
     const char *part;
-    const char *wants; /* "state=absent": what the action itself wants of the whole */
+    const char *desired_state; /* "state=absent": what the action itself wants of the whole */
     PartKind part_kind;
-    bool writes_claims;   /* writes the files whose paths it claims as a whole */
-    const char *id_param; /* parameter by which requisites find a step; NULL: the module's */
-    bool repeats;         /* always reports a change, like a plain command */
-    bool waits;           /* may sleep for long: shown as waiting, does not occupy a worker */
-    ActionStage stage;    /* mode genius runs earlier stages first */
-    uint32_t cost_ms;     /* typical duration of an apply, for mode genius; 0: negligible */
-    const char *text;     /* paragraphs for `eden explain`; may be NULL */
-    const char *example;  /* a step in YAML; the tests load it */
-    const void *context;  /* for functions shared by many rows; may be NULL */
+    bool writes_whole_files; /* writes the files whose paths it claims as a whole */
+    const char *id_param;    /* parameter by which requisites find a step; NULL: the module's */
+    bool always_changes;     /* always reports a change, like a plain command */
+    bool may_sleep;          /* may sleep for long: shown as waiting, does not occupy a worker */
+    ActionStage stage;       /* mode genius runs earlier stages first */
+    uint32_t cost_ms;        /* typical duration of an apply, for mode genius; 0: negligible */
+    const char *text;        /* paragraphs for `eden explain`; may be NULL */
+    const char *example;     /* a step in YAML; the tests load it */
+    const void *context;     /* for functions shared by many rows; may be NULL */
 };
 
 typedef struct Module {
@@ -181,7 +181,7 @@ bool module_table_suggest(ModuleTable table, Str name, Arena *arena, Str *out);
 /* The index of a parameter in the row; -1 if there is none. */
 int action_param_index(const Action *action, Str name);
 /* Whether it always finishes quickly, so that progress need not be shown. */
-bool action_is_brief(const Action *action, const Value *params);
+bool action_is_quick(const Action *action, const Value *params);
 uint32_t action_param_count(const Action *action);
 const char *param_kind_name(ParamKind kind);
 bool param_is_path(const ParamSpec *spec); /* an absolute path on the machine */
@@ -189,10 +189,10 @@ bool param_is_path(const ParamSpec *spec); /* an absolute path on the machine */
 /* The parameters that contain IDs: the action's or its module's, separated by '|'; NULL if there
  * are none. */
 const char *action_id_params(const Module *module, const Action *action);
-bool id_params_hold(const char *id_params, Str name); /* `id_params` may be NULL */
+bool id_params_include(const char *id_params, Str name); /* `id_params` may be NULL */
 
 /* Converts a rendered value to the form that its type requires. Fails with ERROR_INVALID and a
  * message such as "must be a duration such as '15s', not 'soon'". `sources` (may be NULL) contain
  * the original spelling of numbers. PARAM_ANY and the resolved types are unchanged. */
 MUST_CHECK bool param_convert(Arena *arena, const Sources *sources, const ParamSpec *spec,
-                              Value given, Value *out, Error *err);
+                              Value input, Value *out, Error *err);

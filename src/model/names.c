@@ -2,18 +2,18 @@
 
 #include "base/suggest.h"
 #include "lang/template/native.h"
-#include "model/document_place.h"
+#include "model/document_location.h"
 #include "model/foreign.h"
 #include "model/step_fields.h"
 
-static const Str everywhere[] = { STR("eden"),       STR("event"),  STR("events"),
-                                  STR("servervars"), STR("macros"), STR("vars"),
-                                  STR("variables"),  STR("server"), STR("Server") };
+static const Str global_names[] = { STR("eden"),       STR("event"),  STR("events"),
+                                    STR("servervars"), STR("macros"), STR("vars"),
+                                    STR("variables"),  STR("server"), STR("Server") };
 
-static bool is_everywhere(Str name)
+static bool is_global_name(Str name)
 {
-    for (size_t i = 0; i < COUNT_OF(everywhere); i++) {
-        if (str_eq(name, everywhere[i])) {
+    for (size_t i = 0; i < COUNT_OF(global_names); i++) {
+        if (str_eq(name, global_names[i])) {
             return true;
         }
     }
@@ -23,7 +23,7 @@ static bool is_everywhere(Str name)
 /* --- Reporting --------------------------------------------------------------------------------- */
 
 /* A file is shown with its directory. */
-static Str shown_name(const NamesCheck *check, const Template *template, Value document)
+static Str file_label(const NamesCheck *check, const Template *template, Value document)
 {
     Str name = template_name(template), root = check->root;
     if (document.kind != VALUE_NULL) {
@@ -40,33 +40,33 @@ static void report(const NamesCheck *check, const NameUse *use, Str message, Str
                     .message = message,
                     .hint = hint,
                     .fix = fix,
-                    .template_name = shown_name(check, use->template, use->document),
+                    .template_name = file_label(check, use->template, use->document),
                     .template_text = template_text(use->template),
                     .offset = use->offset,
                     .span = use->span,
                     .document = value_null() };
     Source source = { .text = fault.template_text, .first_line = 1 };
-    LineColumn place = source_location(&source, use->offset);
-    fault.line = place.line;
-    fault.column = place.column;
+    LineColumn location = source_location(&source, use->offset);
+    fault.line = location.line;
+    fault.column = location.column;
     Problems found;
     problems_init(&found, check->problems->arena);
     document_add_fault(&found, check->sources, &fault, use->document);
     for (uint32_t i = 0; use->variable && i < found.count; i++) {
         found.items[i].severity = SEVERITY_WARNING;
     }
-    problems_add_new(check->problems, &found);
+    problems_merge(check->problems, &found);
 }
 
 /* For grains.id and grains['id']: the end, including the closing bracket. */
-static uint32_t end_of_element(const TemplateUse *use, Str text)
+static uint32_t element_end(const TemplateUse *use, Str text)
 {
     size_t end = use->element_offset + use->element_span;
     return (uint32_t)(end + (end < text.len && text.data[end] == ']'));
 }
 
 /* "ansible_fqdn" for ansible_facts.fqdn and ansible_facts['fqdn']. */
-static Str foreign_element(const NamesCheck *check, const TemplateUse *use)
+static Str foreign_name(const NamesCheck *check, const TemplateUse *use)
 {
     if (str_eq(use->name, STR("ansible_facts"))) {
         return str_starts(use->element, STR("ansible_"))
@@ -84,8 +84,8 @@ static bool report_foreign(const NamesCheck *check, const Template *template, Va
     Str hint = STR_EMPTY;
     uint32_t span = use->span;
     if (use->literal) {
-        hint = foreign_word(NULL, FOREIGN_NAME, STR_EMPTY, foreign_element(check, use));
-        span = hint.len > 0 ? end_of_element(use, template_text(template)) - use->offset : span;
+        hint = foreign_word(NULL, FOREIGN_NAME, STR_EMPTY, foreign_name(check, use));
+        span = hint.len > 0 ? element_end(use, template_text(template)) - use->offset : span;
     }
     if (hint.len == 0) {
         hint = foreign_word(NULL, FOREIGN_NAME, STR_EMPTY, use->name);
@@ -96,11 +96,12 @@ static bool report_foreign(const NamesCheck *check, const Template *template, Va
     Str shown = span > use->span
                     ? str_slice(template_text(template), use->offset, use->offset + span)
                     : use->name;
-    NameUse place = {
+    NameUse location = {
         .offset = use->offset, .span = span, .template = template, .document = document
     };
-    report(check, &place, arena_format(check->arena, "'%" STR_FMT "' is undefined", STR_ARG(shown)),
-           hint, hint_replacement(hint));
+    report(check, &location,
+           arena_format(check->arena, "'%" STR_FMT "' is undefined", STR_ARG(shown)), hint,
+           hint_replacement(hint));
     return true;
 }
 
@@ -108,7 +109,7 @@ static bool report_foreign(const NamesCheck *check, const Template *template, Va
 
 /* What other tools call the fields of a result. */
 static const struct {
-    const char *names, *instead;
+    const char *names, *replacement;
 } foreign_fields[] = {
     { "rc|retcode|returncode|exit_status|exitstatus|exit", "ExitCode" },
     { "output|out|results_file", "StdOut" },
@@ -130,7 +131,7 @@ static Str foreign_field(Str name)
         Str rest = str_from_c(foreign_fields[i].names), word;
         while (str_split_next(&rest, '|', &word)) {
             if (str_eq(word, name)) {
-                return str_from_c(foreign_fields[i].instead);
+                return str_from_c(foreign_fields[i].replacement);
             }
         }
     }
@@ -183,8 +184,10 @@ static bool check_field(const NamesCheck *check, const Template *template, Value
     } else {
         hint = STR("write 'Result', 'Changed', 'ExitCode', 'StdOut', 'StdErr', 'Value' or 'Files'");
     }
-    NameUse place = { .offset = offset, .span = span, .template = template, .document = document };
-    report(check, &place,
+    NameUse location = {
+        .offset = offset, .span = span, .template = template, .document = document
+    };
+    report(check, &location,
            arena_format(check->arena, "the result of a step has no '%" STR_FMT "'", STR_ARG(field)),
            hint, fix);
     return false;
@@ -242,13 +245,13 @@ static bool check_element(const NamesCheck *check, const Template *template, Val
         hint = is_eden ? STR("write 'eden.node', 'eden.run' or 'eden.version'")
                        : STR("'eden facts' lists all facts; labels are in 'server.labels'");
     }
-    NameUse place = { .offset = use->element_offset,
-                      .span = use->element_span,
-                      .template = template,
-                      .document = document };
+    NameUse location = { .offset = use->element_offset,
+                         .span = use->element_span,
+                         .template = template,
+                         .document = document };
     bool is_quoted = use->element_span > use->element.len;
     report(
-        check, &place,
+        check, &location,
         arena_format(check->arena,
                      is_eden ? "'eden' has no '%" STR_FMT "'" : "there is no fact '%" STR_FMT "'",
                      STR_ARG(use->element)),
@@ -271,7 +274,8 @@ static bool is_guarded(const TemplateUses *uses, const TemplateUse *use)
     return false;
 }
 
-static void note(const NamesCheck *check, const Template *template, Value document, NameUse use)
+static void record_use(const NamesCheck *check, const Template *template, Value document,
+                       NameUse use)
 {
     use.template = template;
     use.document = document;
@@ -282,28 +286,28 @@ static void note(const NamesCheck *check, const Template *template, Value docume
 }
 
 /* macros['x'], vars.x */
-static void note_member(const NamesCheck *check, const Template *template, Value document,
-                        const TemplateUse *use)
+static void record_member_use(const NamesCheck *check, const Template *template, Value document,
+                              const TemplateUse *use)
 {
     bool called = use->method.len > 0 && !is_map_method(use->method);
     if (str_eq(use->name, STR("macros")) && (use->literal || called)) {
-        note(check, template, document,
-             (NameUse){ .macro = true,
-                        .name = use->literal ? use->element : use->method,
-                        .offset = use->element_offset,
-                        .span = use->element_span });
+        record_use(check, template, document,
+                   (NameUse){ .macro = true,
+                              .name = use->literal ? use->element : use->method,
+                              .offset = use->element_offset,
+                              .span = use->element_span });
     }
     if (use->literal && (str_eq(use->name, STR("vars")) || str_eq(use->name, STR("variables")))) {
-        note(check, template, document,
-             (NameUse){ .variable = true,
-                        .name = use->element,
-                        .offset = use->element_offset,
-                        .span = use->element_span });
+        record_use(check, template, document,
+                   (NameUse){ .variable = true,
+                              .name = use->element,
+                              .offset = use->element_offset,
+                              .span = use->element_span });
     }
 }
 
 /* Whether it is available here in particular, rather than everywhere. */
-static bool is_here(const SiteNames *names, Str name)
+static bool is_in_scope(const SiteNames *names, Str name)
 {
     return (names->steps && str_eq(name, STR("steps"))) ||
            (names->step && str_eq(name, STR("step"))) ||
@@ -311,24 +315,24 @@ static bool is_here(const SiteNames *names, Str name)
 }
 
 /* Reports names that are available elsewhere, but not here. */
-static bool report_elsewhere(const NamesCheck *check, const Template *template, Value document,
-                             const TemplateUse *use)
+static bool report_out_of_scope(const NamesCheck *check, const Template *template, Value document,
+                                const TemplateUse *use)
 {
     Str message = STR_EMPTY;
     if (str_eq(use->name, STR("item"))) {
         message = STR("'item' is undefined: add 'forEach: [...]' to this step");
-    } else if (str_eq(use->name, STR("steps")) && check->names->here != NULL) {
-        message =
-            arena_format(check->arena, "%s cannot use the results of steps", check->names->here);
+    } else if (str_eq(use->name, STR("steps")) && check->names->context_name != NULL) {
+        message = arena_format(check->arena, "%s cannot use the results of steps",
+                               check->names->context_name);
     } else if (str_eq(use->name, STR("step")) && check->names->steps) {
         message = STR("'step' is undefined: only 'success', 'continue' and 'until' can use the "
                       "result of their own step");
     }
     if (message.len > 0) {
-        NameUse place = {
+        NameUse location = {
             .offset = use->offset, .span = use->span, .template = template, .document = document
         };
-        report(check, &place, message, STR_EMPTY, STR_EMPTY);
+        report(check, &location, message, STR_EMPTY, STR_EMPTY);
     }
     return message.len > 0;
 }
@@ -349,25 +353,25 @@ static bool check_result(const NamesCheck *check, const Template *template, Valu
 static bool check_use(const NamesCheck *check, const Template *template, Value document,
                       const TemplateUse *use)
 {
-    if (is_everywhere(use->name)) {
-        note_member(check, template, document, use);
+    if (is_global_name(use->name)) {
+        record_member_use(check, template, document, use);
         return check_element(check, template, document, use);
     }
-    if (is_here(check->names, use->name)) {
+    if (is_in_scope(check->names, use->name)) {
         return check_result(check, template, document, use);
     }
-    bool forbidden = check->names->here != NULL && str_eq(use->name, STR("steps"));
+    bool forbidden = check->names->context_name != NULL && str_eq(use->name, STR("steps"));
     if (!forbidden && report_foreign(check, template, document, use)) {
         return false;
     }
     if (check->names->open && !forbidden) {
         return true;
     }
-    if (report_elsewhere(check, template, document, use)) {
+    if (report_out_of_scope(check, template, document, use)) {
         return false;
     }
-    note(check, template, document,
-         (NameUse){ .name = use->name, .offset = use->offset, .span = use->span });
+    record_use(check, template, document,
+               (NameUse){ .name = use->name, .offset = use->offset, .span = use->span });
     return true;
 }
 
@@ -402,17 +406,17 @@ static bool check_step(const NamesCheck *check, const Template *template, const 
         return true;
     }
     Suggest suggest = suggest_make(use->element);
-    uint32_t at = 0;
-    for (StrMapEntry *entry; (entry = str_map_next(steps, &at)) != NULL;) {
+    uint32_t pos = 0;
+    for (StrMapEntry *entry; (entry = str_map_next(steps, &pos)) != NULL;) {
         suggest_offer(&suggest, entry->key);
     }
     bool found = suggest_found(&suggest, &near);
     bool is_quoted = use->element_span > use->element.len; /* steps.NAME cannot contain spaces */
-    NameUse place = { .offset = use->element_offset,
-                      .span = use->element_span,
-                      .template = template,
-                      .document = value_null() };
-    report(check, &place,
+    NameUse location = { .offset = use->element_offset,
+                         .span = use->element_span,
+                         .template = template,
+                         .document = value_null() };
+    report(check, &location,
            arena_format(check->arena, "step '%" STR_FMT "' not found", STR_ARG(use->element)),
            found ? did_you_mean(check, near) : STR_EMPTY,
            found && (is_quoted || is_identifier(near)) ? near : STR_EMPTY);
@@ -422,11 +426,11 @@ static bool check_step(const NamesCheck *check, const Template *template, const 
 static bool check_in_file(const NamesCheck *check, const Template *template, const TemplateUse *use,
                           const FileNames *names)
 {
-    if (is_everywhere(use->name)) {
-        note_member(check, template, value_null(), use);
+    if (is_global_name(use->name)) {
+        record_member_use(check, template, value_null(), use);
         return check_element(check, template, value_null(), use);
     }
-    if (str_map_has(&names->given, use->name)) {
+    if (str_map_has(&names->passed, use->name)) {
         return true;
     }
     if (str_eq(use->name, STR("steps"))) {
@@ -436,10 +440,10 @@ static bool check_in_file(const NamesCheck *check, const Template *template, con
     if (report_foreign(check, template, value_null(), use)) {
         return false;
     }
-    if (str_map_has(&names->users, template_name(template)) && !is_here(check->names, use->name) &&
-        !str_map_has(&names->assigned, use->name)) {
-        note(check, template, value_null(),
-             (NameUse){ .name = use->name, .offset = use->offset, .span = use->span });
+    if (str_map_has(&names->reachable, template_name(template)) &&
+        !is_in_scope(check->names, use->name) && !str_map_has(&names->assigned, use->name)) {
+        record_use(check, template, value_null(),
+                   (NameUse){ .name = use->name, .offset = use->offset, .span = use->span });
     }
     return true;
 }
@@ -467,11 +471,11 @@ bool names_is_builtin_macro(ModuleTable modules, Str name)
            (module_table_find(modules, name, &module, &action) && action->query != NULL);
 }
 
-static void offer_macros(const NamesCheck *check, ModuleTable modules, const StrMap *macros,
-                         Suggest *suggest)
+static void suggest_macros(const NamesCheck *check, ModuleTable modules, const StrMap *macros,
+                           Suggest *suggest)
 {
-    uint32_t at = 0;
-    for (StrMapEntry *entry; (entry = str_map_next(macros, &at)) != NULL;) {
+    uint32_t pos = 0;
+    for (StrMapEntry *entry; (entry = str_map_next(macros, &pos)) != NULL;) {
         suggest_offer(suggest, entry->key);
     }
     suggest_offer(suggest, STR("servers_get_by_label"));
@@ -485,10 +489,10 @@ static void offer_macros(const NamesCheck *check, ModuleTable modules, const Str
     }
 }
 
-static void offer_names(const SiteNames *names, Suggest *suggest)
+static void suggest_names(const SiteNames *names, Suggest *suggest)
 {
-    for (size_t i = 0; i < COUNT_OF(everywhere); i++) {
-        suggest_offer(suggest, everywhere[i]);
+    for (size_t i = 0; i < COUNT_OF(global_names); i++) {
+        suggest_offer(suggest, global_names[i]);
     }
     const Str here[] = { names->steps ? STR("steps") : STR_EMPTY,
                          names->step ? STR("step") : STR_EMPTY,
@@ -516,7 +520,7 @@ static void report_macro(const NamesCheck *check, const NameUse *use, const Sugg
 }
 
 /* Names that people expect to be defined; empty if it is none of them. */
-static Str meaning_of(Str name)
+static Str known_equivalent(Str name)
 {
     static const struct {
         Str name, meaning;
@@ -551,8 +555,8 @@ static void report_name(const NamesCheck *check, const NameUse *use, const Sugge
     if (str_map_has(variables, use->name)) {
         fix = arena_format(check->arena, "vars.%" STR_FMT, STR_ARG(use->name));
         hint = did_you_mean(check, fix);
-    } else if (meaning_of(use->name).len > 0) {
-        fix = meaning_of(use->name);
+    } else if (known_equivalent(use->name).len > 0) {
+        fix = known_equivalent(use->name);
         hint = arena_format(check->arena, "write '%" STR_FMT "'", STR_ARG(fix));
     } else if (suggest_found(suggest, &near)) {
         fix = near;
@@ -572,8 +576,8 @@ static void report_variable(const NamesCheck *check, const NameUse *use, const S
 {
     Suggest suggest = suggest_make(use->name);
     Str near, hint = STR("define it in variables/, or pass it with '-v' or '-D'"), fix = STR_EMPTY;
-    uint32_t at = 0;
-    for (StrMapEntry *entry; (entry = str_map_next(variables, &at)) != NULL;) {
+    uint32_t pos = 0;
+    for (StrMapEntry *entry; (entry = str_map_next(variables, &pos)) != NULL;) {
         suggest_offer(&suggest, entry->key);
     }
     if (suggest_found(&suggest, &near)) {
@@ -593,10 +597,10 @@ void names_report(const NamesCheck *check, const NameUse *use, ModuleTable modul
     if (use->variable) {
         report_variable(check, use, variables);
     } else if (use->macro) {
-        offer_macros(check, modules, macros, &suggest);
+        suggest_macros(check, modules, macros, &suggest);
         report_macro(check, use, &suggest);
     } else {
-        offer_names(&use->names, &suggest);
+        suggest_names(&use->names, &suggest);
         report_name(check, use, &suggest, variables);
     }
 }

@@ -10,11 +10,11 @@
 /* The context of a template, which determines the names that it can use in addition to vars, server
  * and so on. */
 typedef struct SiteNames {
-    bool steps;       /* results of other steps */
-    bool step;        /* its own result: `step` */
-    bool item;        /* inside forEach */
-    bool open;        /* the user of the template adds names: arguments of a macro */
-    const char *here; /* "variables", in which there are no steps; for messages */
+    bool steps;               /* results of other steps */
+    bool step;                /* its own result: `step` */
+    bool item;                /* inside forEach */
+    bool open;                /* the user of the template adds names: arguments of a macro */
+    const char *context_name; /* "variables", in which there are no steps; for messages */
 } SiteNames;
 
 /* The use of a name that may or may not exist: a macro or variable by its literal name, macros['x']
@@ -43,11 +43,11 @@ typedef struct NamesCheck {
 bool names_check(const NamesCheck *check, const Dynamic *dynamic);
 /* What the user of a template file adds to the names. */
 typedef struct FileNames {
-    StrMap given;    /* names that a `context` of any step defines */
-    StrMap assigned; /* names that any template assigns: it may include others */
-    StrMap steps;    /* the names of all steps */
-    StrMap users;    /* the template files that steps use, directly or not */
-    bool given_known, steps_known;
+    StrMap passed;    /* names that a `context` of any step defines */
+    StrMap assigned;  /* names that any template assigns: it may include others */
+    StrMap steps;     /* the names of all steps */
+    StrMap reachable; /* the template files that steps use, directly or not */
+    bool passed_known, steps_known;
 } FileNames;
 
 /* The same for a template file. A name that its user may add is not reported. */

@@ -6,10 +6,10 @@ enum {
     RETRY_INTERVAL_MS = 10000
 };
 
-const Condition condition_none = { .given = false };
+const Condition condition_none = { .is_set = false };
 
 /* `{interval, limit}`, and `until` for run options. */
-static bool retry_parse(const SiteLoad *load, Value given, bool with_until, Retry *out)
+static bool retry_parse(const SiteLoad *load, Value input, bool with_until, Retry *out)
 {
     static const Field fields[] = {
         { "interval", FIELD_DURATION },
@@ -24,9 +24,9 @@ static bool retry_parse(const SiteLoad *load, Value given, bool with_until, Retr
     };
     Value values[3] = { [2] = value_missing() };
     FieldSet set = { .what = "'retry'", .fields = with_until ? fields : without_until };
-    bool ok = fields_read_all(load, &set, given, values);
+    bool ok = fields_read_all(load, &set, input, values);
     *out = (Retry){
-        .given = true,
+        .is_set = true,
         .interval_ms = value_is_missing(values[0]) ? RETRY_INTERVAL_MS : values[0].integer,
         .limit = value_is_missing(values[1]) ? 0 : values[1].integer,
         .until = { .kind = DYNAMIC_CONSTANT, .value = value_null() },
@@ -41,7 +41,7 @@ static bool retry_parse(const SiteLoad *load, Value given, bool with_until, Retr
 }
 
 /* `{condition: .., retry: {interval, limit}}` */
-static bool condition_parse(const SiteLoad *load, Value given, Condition *out)
+static bool condition_parse(const SiteLoad *load, Value input, Condition *out)
 {
     static const Field fields[] = {
         { "condition", FIELD_ANY, .required = true },
@@ -49,31 +49,31 @@ static bool condition_parse(const SiteLoad *load, Value given, Condition *out)
         { 0 },
     };
     *out = (Condition){ 0 };
-    if (value_is_string(given) || given.kind == VALUE_BOOL) {
-        Problem *problem = site_problem(load, "E0303", given,
+    if (value_is_string(input) || input.kind == VALUE_BOOL) {
+        Problem *problem = site_problem(load, "E0303", input,
                                         "a condition must be a map with the key 'condition'");
         problem->hint = STR("write it as 'condition: ...' on a separate line");
         return false;
     }
-    if (given.kind == VALUE_LIST) {
-        site_problem(load, "E0303", given, "a condition must be a map, not a list")->hint =
+    if (input.kind == VALUE_LIST) {
+        site_problem(load, "E0303", input, "a condition must be a map, not a list")->hint =
             STR("write one condition and join its parts with 'and'");
         return false;
     }
     Value values[2];
     FieldSet set = { .what = "a condition", .fields = fields };
-    bool ok = fields_read_all(load, &set, given, values);
+    bool ok = fields_read_all(load, &set, input, values);
     if (!value_is_missing(values[0])) {
         ok = site_compile_expression(load, values[0], &out->test) && ok;
     }
     if (!value_is_missing(values[1])) {
         ok = retry_parse(load, values[1], false, &out->retry) && ok;
     }
-    out->given = ok;
+    out->is_set = ok;
     return ok;
 }
 
-bool conditions_parse(const SiteLoad *load, Value given, Condition *when, Condition *success,
+bool conditions_parse(const SiteLoad *load, Value input, Condition *when, Condition *success,
                       Condition *proceed)
 {
     static const Field of_step[] = {
@@ -89,7 +89,7 @@ bool conditions_parse(const SiteLoad *load, Value given, Condition *when, Condit
     Value values[3] = { value_missing(), value_missing(), value_missing() };
     FieldSet set = { .what = success != NULL ? "'conditions'" : "'conditions' of a job",
                      .fields = success != NULL ? of_step : of_job };
-    bool ok = fields_read(load, &set, given, values);
+    bool ok = fields_read(load, &set, input, values);
     Condition *conditions[] = { when, success, proceed };
     SiteNames names = load->names == NULL ? (SiteNames){ 0 } : *load->names;
     SiteLoad inner = site_load_with_names(load, load->names == NULL ? NULL : &names);
@@ -104,23 +104,23 @@ bool conditions_parse(const SiteLoad *load, Value given, Condition *when, Condit
 
 /* --- runOptions ------------------------------------------------------------------------------- */
 
-static bool percent_parse(const SiteLoad *load, Value given, int64_t *out)
+static bool percent_parse(const SiteLoad *load, Value input, int64_t *out)
 {
     Str text;
-    if (given.kind == VALUE_INT) {
-        *out = given.integer;
-    } else if (!site_text(load, given, &text) || !str_ends(text, STR("%")) ||
+    if (input.kind == VALUE_INT) {
+        *out = input.integer;
+    } else if (!site_text(load, input, &text) || !str_ends(text, STR("%")) ||
                !str_to_i64(str_slice(text, 0, text.len - 1), out)) {
         *out = 0;
     }
     if (*out < 1 || *out > 100) {
-        site_problem(load, "E0303", given, "'percent' must be an integer from 1 to 100");
+        site_problem(load, "E0303", input, "'percent' must be an integer from 1 to 100");
         return false;
     }
     return true;
 }
 
-static bool serialize_parse(const SiteLoad *load, Value given, Serialize *out)
+static bool serialize_parse(const SiteLoad *load, Value input, Serialize *out)
 {
     enum {
         COUNT,
@@ -138,12 +138,12 @@ static bool serialize_parse(const SiteLoad *load, Value given, Serialize *out)
     };
     Value values[FIELD_COUNT];
     FieldSet set = { .what = "'serialize'", .fields = fields };
-    bool ok = fields_read_all(load, &set, given, values);
-    *out = (Serialize){ .given = true, .max_failures = -1 };
+    bool ok = fields_read_all(load, &set, input, values);
+    *out = (Serialize){ .is_set = true, .max_failures = -1 };
     bool has_count = !value_is_missing(values[COUNT]);
     bool has_percent = !value_is_missing(values[PERCENT]);
     if (ok && has_count == has_percent) {
-        site_problem(load, "E0304", given,
+        site_problem(load, "E0304", input,
                      has_count ? "'serialize' requires either 'count' or 'percent', not both"
                                : "'serialize' requires 'count' or 'percent'");
         ok = false;
@@ -165,21 +165,21 @@ static bool serialize_parse(const SiteLoad *load, Value given, Serialize *out)
     return ok;
 }
 
-static bool hosts_parse(const SiteLoad *load, Value given, RunOptions *out)
+static bool hosts_parse(const SiteLoad *load, Value input, RunOptions *out)
 {
-    bool one = given.kind != VALUE_LIST;
-    uint32_t count = one ? 1 : given.list->len;
+    bool one = input.kind != VALUE_LIST;
+    uint32_t count = one ? 1 : input.list->len;
     const Selector **targets = ARENA_ARRAY(load->arena, const Selector *, count + 1);
     bool ok = true;
     for (uint32_t i = 0; i < count; i++) {
-        ok = site_selector_parse(load, one ? given : given.list->items[i], &targets[i]) && ok;
+        ok = site_selector_parse(load, one ? input : input.list->items[i], &targets[i]) && ok;
     }
     out->targets = targets;
     out->target_count = count;
     return ok;
 }
 
-static bool target_parse(const SiteLoad *load, Value given, RunOptions *out)
+static bool target_parse(const SiteLoad *load, Value input, RunOptions *out)
 {
     static const Field fields[] = {
         { "hosts", FIELD_ANY },
@@ -188,7 +188,7 @@ static bool target_parse(const SiteLoad *load, Value given, RunOptions *out)
     };
     Value values[2];
     FieldSet set = { .what = "'target'", .fields = fields };
-    bool ok = fields_read_all(load, &set, given, values);
+    bool ok = fields_read_all(load, &set, input, values);
     out->targets = NULL;
     out->target_count = 0;
     out->target_limit = value_is_missing(values[1]) ? 0 : values[1].integer;
@@ -220,11 +220,11 @@ static const Field run_fields[] = {
     { 0 },
 };
 
-bool run_options_parse(const SiteLoad *load, Value given, RunOptions *out)
+bool run_options_parse(const SiteLoad *load, Value input, RunOptions *out)
 {
     Value values[RUN_COUNT];
     FieldSet set = { .what = "'runOptions'", .fields = run_fields };
-    bool ok = fields_read_all(load, &set, given, values);
+    bool ok = fields_read_all(load, &set, input, values);
     if (!value_is_missing(values[RUN_SYNC])) {
         out->sync = values[RUN_SYNC].boolean;
     }

@@ -17,7 +17,7 @@ typedef struct Conversion {
 } Conversion;
 
 /* The value, shortened for messages. */
-static Str shown(const Conversion *c, Value v)
+static Str shorten(const Conversion *c, Value v)
 {
     if (value_is_secret(v)) {
         return STR("this secret");
@@ -41,30 +41,31 @@ static Str shown(const Conversion *c, Value v)
     }
 }
 
-static bool refuse(const Conversion *c, const char *wanted, Value given)
+static bool reject(const Conversion *c, const char *wanted, Value input)
 {
     return error_set(c->err, ERROR_INVALID, "must be %s, not %" STR_FMT, wanted,
-                     STR_ARG(shown(c, given)));
+                     STR_ARG(shorten(c, input)));
 }
 
 /* The same with a suggestion. */
-static bool refuse_but(const Conversion *c, const char *wanted, Value given, Str meant)
+static bool reject_with_suggestion(const Conversion *c, const char *wanted, Value input,
+                                   Str suggestion)
 {
     return error_set(c->err, ERROR_INVALID,
                      "must be %s, not %" STR_FMT "; did you mean '%" STR_FMT "'?", wanted,
-                     STR_ARG(shown(c, given)), STR_ARG(meant));
+                     STR_ARG(shorten(c, input)), STR_ARG(suggestion));
 }
 
-static Value with_mark(Value v, Value given)
+static Value keep_secret_mark(Value v, Value input)
 {
-    v.flags |= given.flags & VALUE_SECRET;
-    v.source = given.source;
-    v.place = given.place;
+    v.flags |= input.flags & VALUE_SECRET;
+    v.source = input.source;
+    v.location = input.location;
     return v;
 }
 
 /* The original spelling of a number or boolean; if it is unknown, the default formatting. */
-static Str spelling(const Conversion *c, Value v)
+static Str original_text(const Conversion *c, Value v)
 {
     Str original = c->sources == NULL ? STR_EMPTY : value_original(c->sources, v);
     bool word = original.len > 0;
@@ -72,7 +73,7 @@ static Str spelling(const Conversion *c, Value v)
         char letter = original.data[i];
         word = ascii_is_name(letter) || letter == '+' || letter == '-' || letter == '.';
     }
-    return word ? original : shown(c, v);
+    return word ? original : shorten(c, v);
 }
 
 static bool is_scalar(Value v)
@@ -81,19 +82,19 @@ static bool is_scalar(Value v)
 }
 
 /* A string without NUL bytes, which system calls accept. */
-static bool to_text(const Conversion *c, Value given, const char *wanted, Value *out)
+static bool to_text(const Conversion *c, Value input, const char *wanted, Value *out)
 {
-    if (is_scalar(given)) {
-        bool secret = value_is_secret(given);
-        given.flags &= (uint8_t)~VALUE_SECRET;
-        Value text = value_string(spelling(c, given));
-        *out = with_mark(secret ? value_with_secret(text) : text, given);
+    if (is_scalar(input)) {
+        bool secret = value_is_secret(input);
+        input.flags &= (uint8_t)~VALUE_SECRET;
+        Value text = value_string(original_text(c, input));
+        *out = keep_secret_mark(secret ? value_with_secret(text) : text, input);
         return true;
     }
-    if (!value_is_string(given)) {
-        return refuse(c, wanted, given);
+    if (!value_is_string(input)) {
+        return reject(c, wanted, input);
     }
-    *out = given;
+    *out = input;
     return true;
 }
 
@@ -114,27 +115,27 @@ static bool check_choice(const Conversion *c, Value text)
         buf_put_format(&listed, "%s'%" STR_FMT "'", listed.len == 0 ? "" : " or ", STR_ARG(choice));
     }
     Str near;
-    return suggest_found(&suggest, &near) ? refuse_but(c, buf_c(&listed), text, near)
-                                          : refuse(c, buf_c(&listed), text);
+    return suggest_found(&suggest, &near) ? reject_with_suggestion(c, buf_c(&listed), text, near)
+                                          : reject(c, buf_c(&listed), text);
 }
 
-static bool to_string(const Conversion *c, Value given, Value *out)
+static bool to_string(const Conversion *c, Value input, Value *out)
 {
-    return to_text(c, given, "a string", out) && check_choice(c, *out);
+    return to_text(c, input, "a string", out) && check_choice(c, *out);
 }
 
-static bool to_int(const Conversion *c, Value given, Value *out)
+static bool to_int(const Conversion *c, Value input, Value *out)
 {
-    int64_t number = given.integer;
-    if (given.kind != VALUE_INT &&
-        !(value_is_string(given) && str_to_i64(str_trim(value_str(given)), &number))) {
-        return refuse(c, "an integer", given);
+    int64_t number = input.integer;
+    if (input.kind != VALUE_INT &&
+        !(value_is_string(input) && str_to_i64(str_trim(value_str(input)), &number))) {
+        return reject(c, "an integer", input);
     }
-    *out = with_mark(value_int(number), given);
+    *out = keep_secret_mark(value_int(number), input);
     return true;
 }
 
-static bool to_bool(const Conversion *c, Value given, Value *out)
+static bool to_bool(const Conversion *c, Value input, Value *out)
 {
     static const struct {
         Str word;
@@ -143,67 +144,67 @@ static bool to_bool(const Conversion *c, Value given, Value *out)
         { STR("true"), true }, { STR("false"), false }, { STR("yes"), true },
         { STR("no"), false },  { STR("on"), true },     { STR("off"), false },
     };
-    if (given.kind == VALUE_BOOL) {
-        *out = given;
+    if (input.kind == VALUE_BOOL) {
+        *out = input;
         return true;
     }
-    Str text = value_is_string(given) ? str_trim(value_str(given)) : STR_EMPTY;
+    Str text = value_is_string(input) ? str_trim(value_str(input)) : STR_EMPTY;
     for (size_t i = 0; i < COUNT_OF(words); i++) {
         if (str_eq_ignore_case(text, words[i].word)) {
-            *out = with_mark(value_bool(words[i].truth), given);
+            *out = keep_secret_mark(value_bool(words[i].truth), input);
             return true;
         }
     }
-    return refuse(c, "true or false", given);
+    return reject(c, "true or false", input);
 }
 
-static bool to_duration(const Conversion *c, Value given, Value *out)
+static bool to_duration(const Conversion *c, Value input, Value *out)
 {
     int64_t ms = 0;
-    bool ok = given.kind == VALUE_INT     ? duration_from_seconds((double)given.integer, &ms)
-              : given.kind == VALUE_FLOAT ? duration_from_seconds(given.number, &ms)
-              : value_is_string(given)    ? duration_parse(str_trim(value_str(given)), &ms)
+    bool ok = input.kind == VALUE_INT     ? duration_from_seconds((double)input.integer, &ms)
+              : input.kind == VALUE_FLOAT ? duration_from_seconds(input.number, &ms)
+              : value_is_string(input)    ? duration_parse(str_trim(value_str(input)), &ms)
                                           : false;
     if (!ok) {
         static const char wanted[] = "a duration in d, h, m, s or ms such as '15s' or '1h30m'";
-        Buf meant = buf_make_in(c->arena, 64);
-        return value_is_string(given) && !value_is_secret(given) &&
-                       duration_suggest(value_str(given), &meant)
-                   ? refuse_but(c, wanted, given, buf_str(&meant))
-                   : refuse(c, wanted, given);
+        Buf suggestion = buf_make_in(c->arena, 64);
+        return value_is_string(input) && !value_is_secret(input) &&
+                       duration_suggest(value_str(input), &suggestion)
+                   ? reject_with_suggestion(c, wanted, input, buf_str(&suggestion))
+                   : reject(c, wanted, input);
     }
-    *out = with_mark(value_int(ms), given);
+    *out = keep_secret_mark(value_int(ms), input);
     return true;
 }
 
 /* 420 is 0644 in decimal. As octal digits it would let others do what the owner cannot. A shorter
  * number may be a umask. */
-static bool is_decimal_mode(Value given, Str text, int64_t mode)
+static bool is_decimal_mode(Value input, Str text, int64_t mode)
 {
     int64_t owner = mode >> 6 & 7, others = (mode >> 3 & 7) | (mode & 7);
-    return given.kind == VALUE_INT && text.data[0] != '0' && text.len > 2 && (others & ~owner) != 0;
+    return input.kind == VALUE_INT && text.data[0] != '0' && text.len > 2 && (others & ~owner) != 0;
 }
 
 /* 0644, "0644", 644, "644" and 0o644 are all the same: the decimal number is never intended. */
-static bool to_mode(const Conversion *c, Value given, Value *out)
+static bool to_mode(const Conversion *c, Value input, Value *out)
 {
-    Str text = given.kind == VALUE_INT  ? spelling(c, given)
-               : value_is_string(given) ? str_trim(value_str(given))
+    Str text = input.kind == VALUE_INT  ? original_text(c, input)
+               : value_is_string(input) ? str_trim(value_str(input))
                                         : STR_EMPTY;
     bool has_prefix = str_starts(text, STR("0o")) || str_starts(text, STR("0O"));
     text = has_prefix ? str_from_offset(text, 2) : text;
     int64_t mode;
     if (text.len == 0 || !ascii_is_digit(text.data[0]) || !number_parse_int(text, 8, &mode, NULL) ||
         mode > MODE_MAX) {
-        return refuse(c, "a file mode in octal digits, 0 to 7, such as '0644'", given);
+        return reject(c, "a file mode in octal digits, 0 to 7, such as '0644'", input);
     }
-    if (!has_prefix && is_decimal_mode(given, text, mode)) {
-        return refuse(c,
+    if (!has_prefix && is_decimal_mode(input, text, mode)) {
+        return reject(c,
                       "a file mode in octal digits, such as '0644', or in quotes if the owner has "
                       "fewer permissions than others",
-                      given);
+                      input);
     }
-    *out = with_mark(value_int(mode), given);
+    *out = keep_secret_mark(value_int(mode), input);
     return true;
 }
 
@@ -236,69 +237,69 @@ static bool is_clean_path(Str path)
            (path.len == 1 || path.data[path.len - 1] != '/');
 }
 
-static bool to_path(const Conversion *c, Value given, Value *out)
+static bool to_path(const Conversion *c, Value input, Value *out)
 {
-    if (!value_is_string(given) || given.len == 0 || given.text[0] != '/' ||
-        memchr(given.text, '\0', given.len) != NULL) {
-        return refuse(c, "an absolute path", given);
+    if (!value_is_string(input) || input.len == 0 || input.text[0] != '/' ||
+        memchr(input.text, '\0', input.len) != NULL) {
+        return reject(c, "an absolute path", input);
     }
-    *out = given;
-    if (!is_clean_path(value_str(given))) {
-        *out = with_mark(value_string(clean_path(c->arena, value_str(given))), given);
+    *out = input;
+    if (!is_clean_path(value_str(input))) {
+        *out = keep_secret_mark(value_string(clean_path(c->arena, value_str(input))), input);
     }
     return true;
 }
 
 /* "/srv//www/" to "/srv/www/". */
-static bool to_place(const Conversion *c, Value given, Value *out)
+static bool to_place(const Conversion *c, Value input, Value *out)
 {
-    if (!to_path(c, given, out)) {
+    if (!to_path(c, input, out)) {
         return false;
     }
-    if (given.text[given.len - 1] == '/' && !str_ends(value_str(*out), STR("/"))) {
-        Str place = arena_format(c->arena, "%" STR_FMT "/", STR_ARG(value_str(*out)));
-        *out = with_mark(value_string(place), given);
+    if (input.text[input.len - 1] == '/' && !str_ends(value_str(*out), STR("/"))) {
+        Str location = arena_format(c->arena, "%" STR_FMT "/", STR_ARG(value_str(*out)));
+        *out = keep_secret_mark(value_string(location), input);
     }
     return true;
 }
 
-static bool to_file(const Conversion *c, Value given, Value *out)
+static bool to_file(const Conversion *c, Value input, Value *out)
 {
-    return to_path(c, given, out) &&
-           (given.text[given.len - 1] != '/' ||
-            refuse(c, "the path of a file, without '/' at the end", given));
+    return to_path(c, input, out) &&
+           (input.text[input.len - 1] != '/' ||
+            reject(c, "the path of a file, without '/' at the end", input));
 }
 
-static bool to_texts(const Conversion *c, Value given, const char *wanted, Value *out)
+static bool to_texts(const Conversion *c, Value input, const char *wanted, Value *out)
 {
-    if (!value_is_sequence(given)) {
-        return refuse(c, wanted, given);
+    if (!value_is_sequence(input)) {
+        return reject(c, wanted, input);
     }
-    List *texts = list_new(c->arena, given.list->len);
-    for (uint32_t i = 0; i < given.list->len; i++) {
+    List *texts = list_new(c->arena, input.list->len);
+    for (uint32_t i = 0; i < input.list->len; i++) {
         Value text;
-        if (!to_text(c, given.list->items[i], wanted, &text) || !check_choice(c, text)) {
+        if (!to_text(c, input.list->items[i], wanted, &text) || !check_choice(c, text)) {
             return false;
         }
         list_push(c->arena, texts, text);
     }
-    *out = with_mark(value_list(texts), given);
+    *out = keep_secret_mark(value_list(texts), input);
     return true;
 }
 
-static bool to_strings(const Conversion *c, Value given, Value *out)
+static bool to_strings(const Conversion *c, Value input, Value *out)
 {
-    if (value_is_string(given) || is_scalar(given)) {
+    if (value_is_string(input) || is_scalar(input)) {
         Value text;
-        if (!to_string(c, given, &text)) {
+        if (!to_string(c, input, &text)) {
             return false;
         }
         List *texts = list_new(c->arena, 1);
         list_push(c->arena, texts, text);
-        *out = with_mark(value_list(texts), given);
+        *out = keep_secret_mark(value_list(texts), input);
         return true;
     }
-    return to_texts(c, given, "a list of strings", out);
+    return to_texts(c, input, "a list of strings", out);
 }
 
 static bool put_entries(const Conversion *c, Map *into, const Map *from)
@@ -310,37 +311,37 @@ static bool put_entries(const Conversion *c, Map *into, const Map *from)
         }
         if (map_find(into, key) != NULL) {
             return error_set(c->err, ERROR_INVALID, "has the duplicate key %" STR_FMT,
-                             STR_ARG(shown(c, key)));
+                             STR_ARG(shorten(c, key)));
         }
         map_append(c->arena, into, key, from->entries[i].value);
     }
     return true;
 }
 
-static bool to_map(const Conversion *c, Value given, Value *out)
+static bool to_map(const Conversion *c, Value input, Value *out)
 {
-    bool is_list = value_is_sequence(given);
-    Map *map = map_new(c->arena, is_list                   ? given.list->len
-                                 : given.kind == VALUE_MAP ? given.map->len
+    bool is_list = value_is_sequence(input);
+    Map *map = map_new(c->arena, is_list                   ? input.list->len
+                                 : input.kind == VALUE_MAP ? input.map->len
                                                            : 0);
-    if (given.kind == VALUE_MAP) {
-        if (!put_entries(c, map, given.map)) {
+    if (input.kind == VALUE_MAP) {
+        if (!put_entries(c, map, input.map)) {
             return false;
         }
     } else if (is_list) {
-        for (uint32_t i = 0; i < given.list->len; i++) {
-            Value item = given.list->items[i];
+        for (uint32_t i = 0; i < input.list->len; i++) {
+            Value item = input.list->items[i];
             if (item.kind != VALUE_MAP || item.map->len != 1) {
-                return refuse(c, "a map, or a list of maps with one key each", given);
+                return reject(c, "a map, or a list of maps with one key each", input);
             }
             if (!put_entries(c, map, item.map)) {
                 return false;
             }
         }
     } else {
-        return refuse(c, "a map", given);
+        return reject(c, "a map", input);
     }
-    *out = with_mark(value_map(map), given);
+    *out = keep_secret_mark(value_map(map), input);
     return true;
 }
 
@@ -359,18 +360,18 @@ static bool put_version(const Conversion *c, Map *into, Value name, Value versio
     }
     if (map_find(into, key) != NULL) {
         return error_set(c->err, ERROR_INVALID, "contains %" STR_FMT " twice",
-                         STR_ARG(shown(c, key)));
+                         STR_ARG(shorten(c, key)));
     }
     map_append(c->arena, into, key, version);
     return true;
 }
 
-static bool to_versions(const Conversion *c, Value given, Value *out)
+static bool to_versions(const Conversion *c, Value input, Value *out)
 {
     Map *map = map_new(c->arena, 4);
-    bool is_list = value_is_sequence(given);
-    for (uint32_t i = 0; i < (is_list ? given.list->len : 1); i++) {
-        Value item = is_list ? given.list->items[i] : given;
+    bool is_list = value_is_sequence(input);
+    for (uint32_t i = 0; i < (is_list ? input.list->len : 1); i++) {
+        Value item = is_list ? input.list->items[i] : input;
         if (item.kind != VALUE_MAP) {
             if (!put_version(c, map, item, value_null())) {
                 return false;
@@ -383,39 +384,39 @@ static bool to_versions(const Conversion *c, Value given, Value *out)
             }
         }
     }
-    *out = with_mark(value_map(map), given);
+    *out = keep_secret_mark(value_map(map), input);
     return true;
 }
 
-static bool to_command(const Conversion *c, Value given, Value *out)
+static bool to_command(const Conversion *c, Value input, Value *out)
 {
     static const char wanted[] = "a command, as a string or as a list of strings";
-    if (value_is_sequence(given)) {
-        if (given.list->len == 0) {
+    if (value_is_sequence(input)) {
+        if (input.list->len == 0) {
             return error_set(c->err, ERROR_INVALID, "must be %s, not an empty list", wanted);
         }
-        return to_texts(c, given, wanted, out);
+        return to_texts(c, input, wanted, out);
     }
-    return to_text(c, given, wanted, out);
+    return to_text(c, input, wanted, out);
 }
 
-bool param_convert(Arena *arena, const Sources *sources, const ParamSpec *spec, Value given,
+bool param_convert(Arena *arena, const Sources *sources, const ParamSpec *spec, Value input,
                    Value *out, Error *err)
 {
     Conversion c = { arena, sources, spec, err };
     switch (spec->kind) {
-    case PARAM_STRING: return to_string(&c, given, out);
-    case PARAM_INT: return to_int(&c, given, out);
-    case PARAM_BOOL: return to_bool(&c, given, out);
-    case PARAM_DURATION: return to_duration(&c, given, out);
-    case PARAM_MODE: return to_mode(&c, given, out);
-    case PARAM_PATH: return to_path(&c, given, out);
-    case PARAM_PLACE: return to_place(&c, given, out);
-    case PARAM_FILE: return to_file(&c, given, out);
-    case PARAM_STRINGS: return to_strings(&c, given, out);
-    case PARAM_MAP: return to_map(&c, given, out);
-    case PARAM_VERSIONS: return to_versions(&c, given, out);
-    case PARAM_COMMAND: return to_command(&c, given, out);
-    default: *out = given; return true;
+    case PARAM_STRING: return to_string(&c, input, out);
+    case PARAM_INT: return to_int(&c, input, out);
+    case PARAM_BOOL: return to_bool(&c, input, out);
+    case PARAM_DURATION: return to_duration(&c, input, out);
+    case PARAM_MODE: return to_mode(&c, input, out);
+    case PARAM_PATH: return to_path(&c, input, out);
+    case PARAM_DESTINATION: return to_place(&c, input, out);
+    case PARAM_FILE: return to_file(&c, input, out);
+    case PARAM_STRINGS: return to_strings(&c, input, out);
+    case PARAM_MAP: return to_map(&c, input, out);
+    case PARAM_VERSIONS: return to_versions(&c, input, out);
+    case PARAM_COMMAND: return to_command(&c, input, out);
+    default: *out = input; return true;
     }
 }

@@ -12,7 +12,7 @@ typedef enum Stage {
 
 typedef struct StepState {
     Stage stage;
-    int64_t asked;
+    int64_t evaluations;
     int64_t retried;
     StepStatus status;
 } StepState;
@@ -26,18 +26,18 @@ typedef struct Replayer {
     Arena *arena;
     Schedule *schedule;
     StepState *steps;
-    uint8_t *where; /* for each work item: NOT_TAKEN, or the state after its last turn */
-    Work started;   /* work handed out last */
-    Work *joined;   /* work that the schedule joins to it; JOIN_MAX entries */
-    uint32_t joined_count, joined_taken;
+    uint8_t *states; /* for each work item: STATE_NONE, or the state after its last turn */
+    Work started;    /* work handed out last */
+    Work *joined;    /* work that the schedule joins to it; JOIN_MAX entries */
+    uint32_t joined_count, joined_used;
     Replay result;
 } Replayer;
 
 enum {
-    NOT_TAKEN = TURN_ENDED
+    STATE_NONE = TURN_ENDED
 };
 
-static bool differ(Replayer *replayer, uint32_t step, Str difference)
+static bool report_difference(Replayer *replayer, uint32_t step, Str difference)
 {
     replayer->result.differs = true;
     replayer->result.step = step;
@@ -45,9 +45,9 @@ static bool differ(Replayer *replayer, uint32_t step, Str difference)
     return false;
 }
 
-static uint8_t *where_is(Replayer *replayer, Work work)
+static uint8_t *work_state(Replayer *replayer, Work work)
 {
-    return &replayer->where[(size_t)work.step * PHASES + work.phase];
+    return &replayer->states[(size_t)work.step * PHASES + work.phase];
 }
 
 static Str work_text(const Replayer *replayer, Work work)
@@ -58,39 +58,42 @@ static Str work_text(const Replayer *replayer, Work work)
 }
 
 /* The last evaluation of a condition in this turn; NULL: it was not evaluated. */
-static const Asked *find_asked(const Replayer *replayer, const Turn *turn, ConditionName condition)
+static const ConditionEvaluation *find_evaluation(const Replayer *replayer, const Turn *turn,
+                                                  ConditionName condition)
 {
-    const Asked *asked = &replayer->recording->turns->asked.items[turn->first_asked];
-    for (uint32_t i = turn->asked_count; i > 0; i--) {
-        if (asked[i - 1].condition == condition) {
-            return &asked[i - 1];
+    const ConditionEvaluation *evaluation =
+        &replayer->recording->turns->evaluations.items[turn->first_evaluation];
+    for (uint32_t i = turn->evaluation_count; i > 0; i--) {
+        if (evaluation[i - 1].condition == condition) {
+            return &evaluation[i - 1];
         }
     }
     return NULL;
 }
 
-static Retry retry_of(const Asked *asked)
+static Retry retry_of(const ConditionEvaluation *evaluation)
 {
-    return (Retry){ .given = asked->retries, .limit = asked->limit };
+    return (Retry){ .is_set = evaluation->retries, .limit = evaluation->limit };
 }
 
 /* --- After the action ------------------------------------------------------------------------ */
 
-static bool passes(Replayer *replayer, const Turn *turn, ConditionName condition, Stage stage,
-                   TurnEnd *end)
+static bool condition_passes(Replayer *replayer, const Turn *turn, ConditionName condition,
+                             Stage stage, TurnEnd *end)
 {
     StepState *step = &replayer->steps[turn->work.step];
-    const Asked *asked = find_asked(replayer, turn, condition);
-    if (asked == NULL) {
+    const ConditionEvaluation *evaluation = find_evaluation(replayer, turn, condition);
+    if (evaluation == NULL) {
         return true;
     }
     if (step->stage != stage) {
         step->stage = stage;
-        step->asked = 0;
+        step->evaluations = 0;
     }
-    step->asked += asked->answer == ANSWER_NO;
-    Retry retry = retry_of(asked);
-    switch (conclude_result(asked->answer, &retry, step->asked, replayer->recording->planning)) {
+    step->evaluations += evaluation->answer == ANSWER_NO;
+    Retry retry = retry_of(evaluation);
+    switch (conclude_result(evaluation->answer, &retry, step->evaluations,
+                            replayer->recording->planning)) {
     case VERDICT_PARK: *end = TURN_WAITS; return false;
     case VERDICT_FAIL:
         conclude_failed(&step->status, turn->work.phase);
@@ -100,26 +103,26 @@ static bool passes(Replayer *replayer, const Turn *turn, ConditionName condition
     }
 }
 
-static TurnEnd ask_about_result(Replayer *replayer, const Turn *turn)
+static TurnEnd evaluate_result(Replayer *replayer, const Turn *turn)
 {
     StepState *step = &replayer->steps[turn->work.step];
     TurnEnd end = TURN_ENDED;
     if ((step->stage == STAGE_CONTINUE ||
-         passes(replayer, turn, CONDITION_SUCCESS, STAGE_SUCCESS, &end)) &&
-        passes(replayer, turn, CONDITION_CONTINUE, STAGE_CONTINUE, &end)) {
-        conclude_well(&step->status, turn->work.phase);
+         condition_passes(replayer, turn, CONDITION_SUCCESS, STAGE_SUCCESS, &end)) &&
+        condition_passes(replayer, turn, CONDITION_CONTINUE, STAGE_CONTINUE, &end)) {
+        conclude_success(&step->status, turn->work.phase);
     }
     return end;
 }
 
-static Verdict repeats(Replayer *replayer, const Turn *turn)
+static Verdict repeat_verdict(Replayer *replayer, const Turn *turn)
 {
     const Recording *recording = replayer->recording;
     const Retry *retry = &graph_step(recording->graph, turn->work.step)->spec->run->retry;
-    const Asked *until = find_asked(replayer, turn, CONDITION_UNTIL);
-    bool failed = turn->seen.failed;
-    if (!retry->given || recording->planning || turn->work.phase != PHASE_RUN) {
-        return failed ? VERDICT_FAIL : VERDICT_GO_ON;
+    const ConditionEvaluation *until = find_evaluation(replayer, turn, CONDITION_UNTIL);
+    bool failed = turn->observation.failed;
+    if (!retry->is_set || recording->planning || turn->work.phase != PHASE_RUN) {
+        return failed ? VERDICT_FAIL : VERDICT_PROCEED;
     }
     StepState *step = &replayer->steps[turn->work.step];
     Answer answer = until == NULL ? ANSWER_YES : until->answer;
@@ -131,15 +134,15 @@ static TurnEnd finish(Replayer *replayer, const Turn *turn)
 {
     WorkPhase phase = turn->work.phase;
     StepState *step = &replayer->steps[turn->work.step];
-    conclude_observed(&step->status, phase, turn->seen, replayer->recording->planning);
-    if (phase == PHASE_CHECK && !turn->seen.failed) {
+    conclude_observation(&step->status, phase, turn->observation, replayer->recording->planning);
+    if (phase == PHASE_CHECK && !turn->observation.failed) {
         return TURN_ENDED;
     }
-    if (turn->seen.leaves && !turn->seen.failed) {
-        conclude_without(&step->status, phase, RESULT_WAITING);
+    if (turn->observation.requests_reboot && !turn->observation.failed) {
+        conclude_not_run(&step->status, phase, RESULT_WAITING);
         return TURN_ENDED;
     }
-    Verdict verdict = repeats(replayer, turn);
+    Verdict verdict = repeat_verdict(replayer, turn);
     if (verdict == VERDICT_PARK) {
         step->stage = STAGE_ACT;
         return TURN_WAITS;
@@ -149,10 +152,10 @@ static TurnEnd finish(Replayer *replayer, const Turn *turn)
         return TURN_ENDED;
     }
     if (phase == PHASE_REACT) {
-        conclude_well(&step->status, phase);
+        conclude_success(&step->status, phase);
         return TURN_ENDED;
     }
-    return ask_about_result(replayer, turn);
+    return evaluate_result(replayer, turn);
 }
 
 /* --- Starting -------------------------------------------------------------------------------- */
@@ -161,41 +164,41 @@ static TurnEnd act(Replayer *replayer, const Turn *turn)
 {
     StepStatus *status = &replayer->steps[turn->work.step].status;
     if (turn->params == PARAMS_UNKNOWN && replayer->recording->planning) {
-        conclude_without(status, turn->work.phase, RESULT_UNKNOWN);
+        conclude_not_run(status, turn->work.phase, RESULT_UNKNOWN);
         return TURN_ENDED;
     }
     if (turn->params != PARAMS_OK) {
         conclude_failed(status, turn->work.phase);
         return TURN_ENDED;
     }
-    return turn->acted ? finish(replayer, turn) : TURN_ACTS;
+    return turn->has_observation ? finish(replayer, turn) : TURN_ACTS;
 }
 
 static TurnEnd start_step(Replayer *replayer, const Turn *turn)
 {
     StepState *step = &replayer->steps[turn->work.step];
     WorkPhase phase = turn->work.phase;
-    if (turn->bar == BAR_TARGET) {
-        conclude_without(&step->status, phase, RESULT_SKIPPED);
+    if (turn->override == OVERRIDE_TARGET) {
+        conclude_not_run(&step->status, phase, RESULT_SKIPPED);
         return TURN_ENDED;
     }
-    if (turn->bar == BAR_HELD && turn->end == TURN_WAITS) {
+    if (turn->override == OVERRIDE_WAIT && turn->end == TURN_WAITS) {
         return TURN_WAITS;
     }
-    if (turn->bar == BAR_HELD) {
+    if (turn->override == OVERRIDE_WAIT) {
         conclude_failed(&step->status, phase);
         return TURN_ENDED;
     }
-    const Asked *asked =
-        step->stage == STAGE_ACT ? NULL : find_asked(replayer, turn, CONDITION_WHEN);
-    Retry retry = asked == NULL ? (Retry){ 0 } : retry_of(asked);
-    Answer answer = asked == NULL ? ANSWER_YES : asked->answer;
-    step->asked = answer == ANSWER_YES ? 0 : step->asked + (answer == ANSWER_NO);
-    switch (conclude_when(answer, &retry, step->asked, replayer->recording->planning)) {
-    case VERDICT_GO_ON: return act(replayer, turn);
-    case VERDICT_SKIP: conclude_without(&step->status, phase, RESULT_SKIPPED); break;
-    case VERDICT_WAIT: conclude_without(&step->status, phase, RESULT_WAITING); break;
-    case VERDICT_UNKNOWN: conclude_without(&step->status, phase, RESULT_UNKNOWN); break;
+    const ConditionEvaluation *evaluation =
+        step->stage == STAGE_ACT ? NULL : find_evaluation(replayer, turn, CONDITION_WHEN);
+    Retry retry = evaluation == NULL ? (Retry){ 0 } : retry_of(evaluation);
+    Answer answer = evaluation == NULL ? ANSWER_YES : evaluation->answer;
+    step->evaluations = answer == ANSWER_YES ? 0 : step->evaluations + (answer == ANSWER_NO);
+    switch (conclude_when(answer, &retry, step->evaluations, replayer->recording->planning)) {
+    case VERDICT_PROCEED: return act(replayer, turn);
+    case VERDICT_SKIP: conclude_not_run(&step->status, phase, RESULT_SKIPPED); break;
+    case VERDICT_WAIT: conclude_not_run(&step->status, phase, RESULT_WAITING); break;
+    case VERDICT_UNKNOWN: conclude_not_run(&step->status, phase, RESULT_UNKNOWN); break;
     case VERDICT_FAIL: conclude_failed(&step->status, phase); break;
     case VERDICT_PARK: step->stage = STAGE_START; return TURN_WAITS;
     }
@@ -205,12 +208,12 @@ static TurnEnd start_step(Replayer *replayer, const Turn *turn)
 static Str decision_text(const Replayer *replayer, const Decision *decision)
 {
     Str via = STR_EMPTY;
-    if (decision->because != NULL) {
+    if (decision->decisive_edge != NULL) {
         const Graph *graph = replayer->recording->graph;
         via = arena_format(replayer->arena, " (edge %u, %s '%" STR_FMT "')",
-                           (unsigned)(decision->because - graph->edges) + 1,
-                           requisite_kind_name((RequisiteKind)decision->because->kind),
-                           STR_ARG(graph_step(graph, decision->because->to)->id));
+                           (unsigned)(decision->decisive_edge - graph->edges) + 1,
+                           requisite_kind_name((RequisiteKind)decision->decisive_edge->kind),
+                           STR_ARG(graph_step(graph, decision->decisive_edge->to)->id));
     }
     return arena_format(replayer->arena, "%s%s%s%" STR_FMT "%" STR_FMT,
                         decision_kind_name(decision->kind), decision->react ? " and react" : "",
@@ -223,14 +226,15 @@ static bool compare_decisions(Replayer *replayer, const Turn *turn, const Decisi
     const Decision *then = &turn->decision;
     replayer->result.decisions++;
     if (turn->decided && then->kind == now->kind && then->react == now->react &&
-        str_eq(then->reason, now->reason) && then->because == now->because) {
+        str_eq(then->reason, now->reason) && then->decisive_edge == now->decisive_edge) {
         return true;
     }
     Str recorded = turn->decided ? decision_text(replayer, then) : STR("nothing");
     Str decided = decision_text(replayer, now);
-    return differ(replayer, turn->work.step,
-                  arena_format(replayer->arena, "recorded: %" STR_FMT "; decided now: %" STR_FMT,
-                               STR_ARG(recorded), STR_ARG(decided)));
+    return report_difference(replayer, turn->work.step,
+                             arena_format(replayer->arena,
+                                          "recorded: %" STR_FMT "; decided now: %" STR_FMT,
+                                          STR_ARG(recorded), STR_ARG(decided)));
 }
 
 static bool start(Replayer *replayer, const Turn *turn, TurnEnd *end)
@@ -238,17 +242,17 @@ static bool start(Replayer *replayer, const Turn *turn, TurnEnd *end)
     const Recording *recording = replayer->recording;
     StepState *step = &replayer->steps[turn->work.step];
     *end = TURN_ENDED;
-    if (turn->bar == BAR_INTERRUPTED) {
-        conclude_without(&step->status, turn->work.phase,
+    if (turn->override == OVERRIDE_INTERRUPTED) {
+        conclude_not_run(&step->status, turn->work.phase,
                          step->stage == STAGE_START ? RESULT_SKIPPED : RESULT_WAITING);
         return true;
     }
-    if (turn->bar == BAR_LEAVING) {
-        conclude_without(&step->status, turn->work.phase, RESULT_WAITING);
+    if (turn->override == OVERRIDE_REBOOT) {
+        conclude_not_run(&step->status, turn->work.phase, RESULT_WAITING);
         return true;
     }
     if (step->stage == STAGE_SUCCESS || step->stage == STAGE_CONTINUE) {
-        *end = ask_about_result(replayer, turn);
+        *end = evaluate_result(replayer, turn);
         return true;
     }
     Decision decision = decide(recording->graph, turn->work, schedule_statuses(replayer->schedule),
@@ -257,12 +261,12 @@ static bool start(Replayer *replayer, const Turn *turn, TurnEnd *end)
         return false;
     }
     if (decision.kind != DECIDE_RUN) {
-        conclude_without(&step->status, turn->work.phase, conclude_decision(decision.kind));
+        conclude_not_run(&step->status, turn->work.phase, conclude_decision(decision.kind));
     } else if (turn->work.phase != PHASE_REACT) {
         *end = start_step(replayer, turn);
     } else if (recording->planning) {
         step->status.changed = true;
-        conclude_well(&step->status, PHASE_REACT);
+        conclude_success(&step->status, PHASE_REACT);
     } else {
         *end = act(replayer, turn);
     }
@@ -273,7 +277,7 @@ static bool start(Replayer *replayer, const Turn *turn, TurnEnd *end)
 
 static bool next_start(Replayer *replayer, Work *out)
 {
-    replayer->joined_count = replayer->joined_taken = 0;
+    replayer->joined_count = replayer->joined_used = 0;
     if (!schedule_next(replayer->schedule, &replayer->started)) {
         return false;
     }
@@ -287,46 +291,48 @@ static bool next_join(Replayer *replayer, Work *out)
         replayer->joined_count =
             schedule_join(replayer->schedule, replayer->started, replayer->joined);
     }
-    if (replayer->joined_taken == replayer->joined_count) {
+    if (replayer->joined_used == replayer->joined_count) {
         return false;
     }
-    *out = replayer->joined[replayer->joined_taken++];
+    *out = replayer->joined[replayer->joined_used++];
     return true;
 }
 
-static bool take(Replayer *replayer, const Turn *turn)
+static bool match_next_work(Replayer *replayer, const Turn *turn)
 {
     Work work;
     bool any = turn->kind == TURN_JOIN ? next_join(replayer, &work) : next_start(replayer, &work);
     if (!any) {
         Str recorded = work_text(replayer, turn->work);
-        return differ(replayer, turn->work.step,
-                      arena_format(replayer->arena,
-                                   "recorded: the %" STR_FMT " came next; now: nothing is ready",
-                                   STR_ARG(recorded)));
+        return report_difference(replayer, turn->work.step,
+                                 arena_format(replayer->arena,
+                                              "recorded: the %" STR_FMT
+                                              " came next; now: nothing is ready",
+                                              STR_ARG(recorded)));
     }
     if (work.step != turn->work.step || work.phase != turn->work.phase) {
         Str recorded = work_text(replayer, turn->work);
         Str now = work_text(replayer, work);
-        return differ(replayer, turn->work.step,
-                      arena_format(replayer->arena,
-                                   "recorded: the %" STR_FMT " came next; now: the %" STR_FMT,
-                                   STR_ARG(recorded), STR_ARG(now)));
+        return report_difference(replayer, turn->work.step,
+                                 arena_format(replayer->arena,
+                                              "recorded: the %" STR_FMT
+                                              " came next; now: the %" STR_FMT,
+                                              STR_ARG(recorded), STR_ARG(now)));
     }
     return true;
 }
 
-static bool expect(Replayer *replayer, const Turn *turn, TurnEnd where)
+static bool expect_state(Replayer *replayer, const Turn *turn, TurnEnd state)
 {
-    if (*where_is(replayer, turn->work) == where) {
+    if (*work_state(replayer, turn->work) == state) {
         return true;
     }
     Str recorded = work_text(replayer, turn->work);
-    return differ(replayer, turn->work.step,
-                  arena_format(replayer->arena,
-                               "recorded: '%s' of the %" STR_FMT "; now: it is not one that %s",
-                               turn_kind_name(turn->kind), STR_ARG(recorded),
-                               turn_end_name(where)));
+    return report_difference(
+        replayer, turn->work.step,
+        arena_format(replayer->arena,
+                     "recorded: '%s' of the %" STR_FMT "; now: it is not one that %s",
+                     turn_kind_name(turn->kind), STR_ARG(recorded), turn_end_name(state)));
 }
 
 static Str end_text(const Replayer *replayer, TurnEnd end, WorkPhase phase,
@@ -357,50 +363,51 @@ static bool compare_ends(Replayer *replayer, const Turn *turn, TurnEnd end)
     }
     Str recorded = end_text(replayer, turn->end, phase, &turn->status);
     Str now = end_text(replayer, end, phase, status);
-    return differ(replayer, turn->work.step,
-                  arena_format(replayer->arena,
-                               "recorded: %" STR_FMT "; what was observed results in: %" STR_FMT,
-                               STR_ARG(recorded), STR_ARG(now)));
+    return report_difference(replayer, turn->work.step,
+                             arena_format(replayer->arena,
+                                          "recorded: %" STR_FMT
+                                          "; what was observed results in: %" STR_FMT,
+                                          STR_ARG(recorded), STR_ARG(now)));
 }
 
-static bool go_through(Replayer *replayer, const Turn *turn)
+static bool replay_turn(Replayer *replayer, const Turn *turn)
 {
     TurnEnd end = TURN_ENDED;
     switch (turn->kind) {
     case TURN_START:
     case TURN_JOIN:
-        if (!take(replayer, turn) || !start(replayer, turn, &end)) {
+        if (!match_next_work(replayer, turn) || !start(replayer, turn, &end)) {
             return false;
         }
         break;
     case TURN_FINISH:
-        if (!expect(replayer, turn, TURN_ACTS)) {
+        if (!expect_state(replayer, turn, TURN_ACTS)) {
             return false;
         }
         end = finish(replayer, turn);
         break;
     case TURN_WAKE:
-        if (!expect(replayer, turn, TURN_WAITS)) {
+        if (!expect_state(replayer, turn, TURN_WAITS)) {
             return false;
         }
         schedule_requeue(replayer->schedule, turn->work);
-        *where_is(replayer, turn->work) = NOT_TAKEN;
+        *work_state(replayer, turn->work) = STATE_NONE;
         return true;
     case TURN_GIVE_UP:
-        if (!expect(replayer, turn, TURN_WAITS)) {
+        if (!expect_state(replayer, turn, TURN_WAITS)) {
             return false;
         }
-        conclude_without(&replayer->steps[turn->work.step].status, turn->work.phase,
+        conclude_not_run(&replayer->steps[turn->work.step].status, turn->work.phase,
                          RESULT_WAITING);
         break;
     }
     if (!compare_ends(replayer, turn, end)) {
         return false;
     }
-    *where_is(replayer, turn->work) = (uint8_t)end;
+    *work_state(replayer, turn->work) = (uint8_t)end;
     if (end == TURN_ENDED) {
         replayer->steps[turn->work.step].stage = STAGE_START;
-        replayer->steps[turn->work.step].asked = 0;
+        replayer->steps[turn->work.step].evaluations = 0;
         schedule_done(replayer->schedule, turn->work, &replayer->steps[turn->work.step].status);
     } else if (end == TURN_WAITS) {
         schedule_park(replayer->schedule, turn->work);
@@ -417,25 +424,27 @@ static void compare_results(Replayer *replayer)
         if (then->result != now->result || then->changed != now->changed) {
             Str recorded = end_text(replayer, TURN_ENDED, PHASE_RUN, then);
             Str result = end_text(replayer, TURN_ENDED, PHASE_RUN, now);
-            differ(replayer, i,
-                   arena_format(replayer->arena,
-                                "recorded at the end: %" STR_FMT "; its turns result in: %" STR_FMT,
-                                STR_ARG(recorded), STR_ARG(result)));
+            report_difference(replayer, i,
+                              arena_format(replayer->arena,
+                                           "recorded at the end: %" STR_FMT
+                                           "; its turns result in: %" STR_FMT,
+                                           STR_ARG(recorded), STR_ARG(result)));
             return;
         }
     }
 }
 
 /* The record ends before the run does. */
-static void differ_at_end(Replayer *replayer)
+static void report_early_end(Replayer *replayer)
 {
     Work work = { 0 };
     if (schedule_next(replayer->schedule, &work)) {
         Str next = work_text(replayer, work);
-        differ(replayer, work.step,
-               arena_format(replayer->arena,
-                            "recorded: the run was over; now: the %" STR_FMT " comes next",
-                            STR_ARG(next)));
+        report_difference(replayer, work.step,
+                          arena_format(replayer->arena,
+                                       "recorded: the run was over; now: the %" STR_FMT
+                                       " comes next",
+                                       STR_ARG(next)));
         return;
     }
     const Graph *graph = replayer->recording->graph;
@@ -443,7 +452,8 @@ static void differ_at_end(Replayer *replayer)
            replayer->steps[work.step].status.result != RESULT_PENDING) {
         work.step++;
     }
-    differ(replayer, work.step, STR("recorded: the run was over; now: it has not ended"));
+    report_difference(replayer, work.step,
+                      STR("recorded: the run was over; now: it has not ended"));
 }
 
 Replay replay_run(const Recording *recording, Arena *arena)
@@ -454,22 +464,22 @@ Replay replay_run(const Recording *recording, Arena *arena)
         .arena = arena,
         .schedule = schedule_new(arena, recording->graph, recording->order, recording->workers),
         .steps = arena_alloc_zero(arena, ((size_t)count + 1) * sizeof(StepState)),
-        .where = arena_alloc(arena, ((size_t)count + 1) * PHASES),
+        .states = arena_alloc(arena, ((size_t)count + 1) * PHASES),
         .joined = ARENA_ARRAY(arena, Work, JOIN_MAX),
     };
-    memset(replayer.where, NOT_TAKEN, ((size_t)count + 1) * PHASES);
+    memset(replayer.states, STATE_NONE, ((size_t)count + 1) * PHASES);
     for (uint32_t i = 0; recording->owed != NULL && i < count; i++) {
         replayer.steps[i].status.owed = recording->owed[i];
         schedule_set_owed(replayer.schedule, i, recording->owed[i]);
     }
     for (uint32_t i = 0; i < recording->turns->list.len; i++) {
         replayer.result.turns++;
-        if (!go_through(&replayer, &recording->turns->list.items[i])) {
+        if (!replay_turn(&replayer, &recording->turns->list.items[i])) {
             return replayer.result;
         }
     }
     if (!schedule_is_finished(replayer.schedule)) {
-        differ_at_end(&replayer);
+        report_early_end(&replayer);
         return replayer.result;
     }
     compare_results(&replayer);

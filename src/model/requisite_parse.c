@@ -18,94 +18,103 @@ typedef struct RequisiteKey {
     const char *name;
     RequisiteKind kind;
     bool any, all, in;
-    StepKey about; /* documentation of the plain forms */
+    StepKey documentation; /* documentation of the plain forms */
 } RequisiteKey;
 
 static const RequisiteKey keys[] = {
     { "require", REQUISITE_REQUIRE,
-      .about = { .help = "Run after the target, and only if it succeeded.",
-                 .text = "If the target failed or is blocked, this step is blocked. If it is ok,\n"
-                         "changed or skipped, this step runs. If there are several targets, all\n"
-                         "of them must allow it; with require_any, one is enough.\n",
-                 .example = "- name: the settings\n"
-                            "  file.managed: [{name: /etc/web.conf}, {content: x}]\n"
-                            "- name: the server\n"
-                            "  cmd.run: [{cmd: systemctl reload web}]\n"
-                            "  require:\n"
-                            "    - step: the settings\n" } },
+      .documentation = { .help = "Run after the target, and only if it succeeded.",
+                         .text = "If the target failed or is blocked, this step is blocked. If it "
+                                 "is ok,\n"
+                                 "changed or skipped, this step runs. If there are several "
+                                 "targets, all\n"
+                                 "of them must allow it; with require_any, one is enough.\n",
+                         .example = "- name: the settings\n"
+                                    "  file.managed: [{name: /etc/web.conf}, {content: x}]\n"
+                                    "- name: the server\n"
+                                    "  cmd.run: [{cmd: systemctl reload web}]\n"
+                                    "  require:\n"
+                                    "    - step: the settings\n" } },
     { "require_any", REQUISITE_REQUIRE, .any = true },
     { "require_in", REQUISITE_REQUIRE, .in = true },
     { "watch", REQUISITE_WATCH,
-      .about = { .help = "Like require, and react if the target changed.",
-                 .text = "The reaction depends on the action: a command runs again, without "
-                         "evaluating its guards. For an\n"
-                         "action without a reaction, watch is the same as require.\n",
-                 .example = "- name: the settings\n"
-                            "  file.managed: [{name: /etc/web.conf}, {content: x}]\n"
-                            "- name: the server\n"
-                            "  cmd.run: [{cmd: systemctl reload web}]\n"
-                            "  watch:\n"
-                            "    - step: the settings\n" } },
+      .documentation = { .help = "Like require, and react if the target changed.",
+                         .text =
+                             "The reaction depends on the action: a command runs again, without "
+                             "evaluating its guards. For an\n"
+                             "action without a reaction, watch is the same as require.\n",
+                         .example = "- name: the settings\n"
+                                    "  file.managed: [{name: /etc/web.conf}, {content: x}]\n"
+                                    "- name: the server\n"
+                                    "  cmd.run: [{cmd: systemctl reload web}]\n"
+                                    "  watch:\n"
+                                    "    - step: the settings\n" } },
     { "watch_any", REQUISITE_WATCH, .any = true },
     { "watch_in", REQUISITE_WATCH, .in = true },
     { "prereq", REQUISITE_PREREQ,
-      .about = { .help = "Run before the target, and only if it is going to change.",
-                 .text = "The target is checked first; if it will change, this step runs and then "
-                         "the target. If this\n"
-                         "step fails, the target is blocked.\n",
-                 .example = "- name: stop taking orders\n"
-                            "  cmd.run: [{cmd: touch /run/closed}]\n"
-                            "  prereq:\n"
-                            "    - step: the settings\n"
-                            "- name: the settings\n"
-                            "  file.managed: [{name: /etc/web.conf}, {content: x}]\n" } },
+      .documentation = { .help = "Run before the target, and only if it is going to change.",
+                         .text = "The target is checked first; if it will change, this step runs "
+                                 "and then "
+                                 "the target. If this\n"
+                                 "step fails, the target is blocked.\n",
+                         .example = "- name: stop taking orders\n"
+                                    "  cmd.run: [{cmd: touch /run/closed}]\n"
+                                    "  prereq:\n"
+                                    "    - step: the settings\n"
+                                    "- name: the settings\n"
+                                    "  file.managed: [{name: /etc/web.conf}, {content: x}]\n" } },
     { "prereq_in", REQUISITE_PREREQ, .in = true },
     { "onchanges", REQUISITE_ONCHANGES,
-      .about = { .help = "Run only if the target changed.",
-                 .text = "If the target is ok, failed or blocked, this step is skipped. If there\n"
-                         "are several targets, one change is enough.\n",
-                 .example = "- name: the settings\n"
-                            "  file.managed: [{name: /etc/web.conf}, {content: x}]\n"
-                            "- name: the server\n"
-                            "  cmd.run: [{cmd: systemctl reload web}]\n"
-                            "  onchanges:\n"
-                            "    - step: the settings\n" } },
+      .documentation = { .help = "Run only if the target changed.",
+                         .text = "If the target is ok, failed or blocked, this step is skipped. If "
+                                 "there\n"
+                                 "are several targets, one change is enough.\n",
+                         .example = "- name: the settings\n"
+                                    "  file.managed: [{name: /etc/web.conf}, {content: x}]\n"
+                                    "- name: the server\n"
+                                    "  cmd.run: [{cmd: systemctl reload web}]\n"
+                                    "  onchanges:\n"
+                                    "    - step: the settings\n" } },
     { "onchanges_any", REQUISITE_ONCHANGES, .any = true },
     { "onchanges_in", REQUISITE_ONCHANGES, .in = true },
     { "onfail", REQUISITE_ONFAIL,
-      .about = { .help = "Run only if the target failed.",
-                 .text = "If the target is ok, changed or blocked, this step is skipped. If\n"
-                         "there are several targets, one failure is enough; with onfail_all, all\n"
-                         "of them must have failed.\n",
-                 .example = "- name: the new release\n"
-                            "  cmd.run: [{cmd: install-release 1.4}]\n"
-                            "- name: the old release\n"
-                            "  cmd.run: [{cmd: install-release 1.3}]\n"
-                            "  onfail:\n"
-                            "    - step: the new release\n" } },
+      .documentation = { .help = "Run only if the target failed.",
+                         .text =
+                             "If the target is ok, changed or blocked, this step is skipped. If\n"
+                             "there are several targets, one failure is enough; with onfail_all, "
+                             "all\n"
+                             "of them must have failed.\n",
+                         .example = "- name: the new release\n"
+                                    "  cmd.run: [{cmd: install-release 1.4}]\n"
+                                    "- name: the old release\n"
+                                    "  cmd.run: [{cmd: install-release 1.3}]\n"
+                                    "  onfail:\n"
+                                    "    - step: the new release\n" } },
     { "onfail_any", REQUISITE_ONFAIL, .any = true },
     { "onfail_all", REQUISITE_ONFAIL, .all = true },
     { "onfail_in", REQUISITE_ONFAIL, .in = true },
     { "listen", REQUISITE_LISTEN,
-      .about = { .help = "React once at the end of the run if the target changed.",
-                 .text = "This does not imply an order between the two steps. The step reacts "
-                         "only once, even if several targets changed.\n",
-                 .example = "- name: the settings\n"
-                            "  file.managed: [{name: /etc/web.conf}, {content: x}]\n"
-                            "- name: the server\n"
-                            "  cmd.run: [{cmd: systemctl reload web}]\n"
-                            "  listen:\n"
-                            "    - step: the settings\n" } },
+      .documentation = { .help = "React once at the end of the run if the target changed.",
+                         .text =
+                             "This does not imply an order between the two steps. The step reacts "
+                             "only once, even if several targets changed.\n",
+                         .example = "- name: the settings\n"
+                                    "  file.managed: [{name: /etc/web.conf}, {content: x}]\n"
+                                    "- name: the server\n"
+                                    "  cmd.run: [{cmd: systemctl reload web}]\n"
+                                    "  listen:\n"
+                                    "    - step: the settings\n" } },
     { "listen_in", REQUISITE_LISTEN, .in = true },
     { "use", REQUISITE_USE,
-      .about = { .help = "Copy parameters that this step does not set from another step.",
-                 .text = "Nothing else is copied, and the order is not affected.\n",
-                 .example = "- name: the settings\n"
-                            "  file.managed: [{name: /etc/web.conf}, {content: x}, {mode: 0640}]\n"
-                            "- name: more settings\n"
-                            "  file.managed: [{name: /etc/more.conf}]\n"
-                            "  use:\n"
-                            "    - step: the settings\n" } },
+      .documentation = { .help = "Copy parameters that this step does not set from another step.",
+                         .text = "Nothing else is copied, and the order is not affected.\n",
+                         .example =
+                             "- name: the settings\n"
+                             "  file.managed: [{name: /etc/web.conf}, {content: x}, {mode: 0640}]\n"
+                             "- name: more settings\n"
+                             "  file.managed: [{name: /etc/more.conf}]\n"
+                             "  use:\n"
+                             "    - step: the settings\n" } },
     { "use_in", REQUISITE_USE, .in = true },
 };
 
@@ -115,12 +124,12 @@ bool requisite_key_at(uint32_t index, StepKey *out)
         return false;
     }
     const RequisiteKey *key = &keys[index], *plain = key;
-    while (plain->about.help == NULL) {
+    while (plain->documentation.help == NULL) {
         plain--; /* the plain form of the kind comes first */
     }
-    *out = plain->about;
+    *out = plain->documentation;
     out->name = key->name;
-    out->example = key->about.example;
+    out->example = key->documentation.example;
     if (key->in) {
         out->help = "Like the form without '_in', but written on the target: names the steps that "
                     "depend on it.";
@@ -149,7 +158,7 @@ bool requisite_key_is(Str key)
     return find_key(key) != NULL;
 }
 
-void requisite_keys_offer(Suggest *suggest)
+void requisite_keys_suggest(Suggest *suggest)
 {
     for (size_t i = 0; i < COUNT_OF(keys); i++) {
         suggest_offer(suggest, str_from_c(keys[i].name));
@@ -212,7 +221,7 @@ static bool reference_parse(const SiteLoad *load, const MapEntry *entry, Requisi
         unknown_module(load, entry, kind);
         return false;
     }
-    out->place = entry->value;
+    out->location = entry->value;
     if (!site_text(load, entry->value, &out->pattern) || out->pattern.len == 0) {
         bool absent = entry->value.kind == VALUE_NULL;
         bool empty = value_is_string(entry->value);

@@ -11,9 +11,9 @@ DEFINE_ENUM_NAMES(
     order_mode, [MODE_ANSIBLE] = "ansible", [MODE_JUSTDOIT] = "justdoit", [MODE_GENIUS] = "genius")
 
 typedef enum VertexState {
-    VERTEX_WAITS, /* for other vertices */
+    VERTEX_WAITING, /* for other vertices */
     VERTEX_READY,
-    VERTEX_RUNS,
+    VERTEX_RUNNING,
     VERTEX_PARKED,
     VERTEX_DONE,
 } VertexState;
@@ -35,70 +35,70 @@ struct Schedule {
     OrderMode mode;
     uint32_t workers;
     StepStatus *statuses;
-    uint8_t *state;    /* VertexState */
-    uint32_t *waits;   /* for each vertex: number of vertices and barriers it still waits for */
-    uint8_t *feeds;    /* for each vertex: barriers that wait for it, as bits */
-    bool *holds;       /* occupies a worker */
-    uint32_t *urgency; /* for each vertex, unique; lower runs first */
-    uint32_t barrier_waits[BARRIERS];
-    VertexVec gated[BARRIERS]; /* vertices after each barrier */
+    uint8_t *state;        /* VertexState */
+    uint32_t *wait_counts; /* for each vertex: number of vertices and barriers it still waits for */
+    uint8_t *barriers_before; /* for each vertex: barriers that wait for it, as bits */
+    bool *occupies_worker;    /* occupies a worker */
+    uint32_t *urgency;        /* for each vertex, unique; lower runs first */
+    uint32_t barrier_wait_counts[BARRIERS];
+    VertexVec after_barrier[BARRIERS]; /* vertices after each barrier */
     /* Ready vertices by urgency, separate for those that need a worker. */
     Heap ready, ready_free;
-    VertexVec passing; /* done, but their successors are not released yet */
+    VertexVec completing; /* done, but their successors are not released yet */
     uint32_t done;
-    uint32_t running, held;
-    VertexVec listeners; /* steps, in the order of their reactions */
-    uint32_t listener;   /* next candidate */
+    uint32_t running, busy_workers;
+    VertexVec listeners;    /* steps, in the order of their reactions */
+    uint32_t next_listener; /* next candidate */
     bool reacting;
 };
 
-static const Action *action_of(const Schedule *schedule, uint32_t vertex)
+static const Action *vertex_action(const Schedule *schedule, uint32_t vertex)
 {
     return graph_step(schedule->graph, schedule->graph->vertices[vertex].step)->spec->action;
 }
 
-static bool takes_worker(const Schedule *schedule, uint32_t vertex)
+static bool needs_worker(const Schedule *schedule, uint32_t vertex)
 {
     return schedule->mode == MODE_ANSIBLE || schedule->graph->vertices[vertex].check ||
-           !action_of(schedule, vertex)->waits;
+           !vertex_action(schedule, vertex)->may_sleep;
 }
 
 static void make_ready(Schedule *schedule, uint32_t vertex)
 {
     schedule->state[vertex] = VERTEX_READY;
     heap_push(schedule->arena,
-              takes_worker(schedule, vertex) ? &schedule->ready : &schedule->ready_free,
+              needs_worker(schedule, vertex) ? &schedule->ready : &schedule->ready_free,
               schedule->urgency[vertex], vertex);
 }
 
 /* Decrements its wait count. A step whose check failed has its result already. */
 static void release(Schedule *schedule, uint32_t vertex)
 {
-    BUG_IF(schedule->waits[vertex] == 0);
-    if (--schedule->waits[vertex] > 0) {
+    BUG_IF(schedule->wait_counts[vertex] == 0);
+    if (--schedule->wait_counts[vertex] > 0) {
         return;
     }
     Vertex v = schedule->graph->vertices[vertex];
     if (!v.check && schedule->statuses[v.step].result != RESULT_PENDING) {
-        VEC_PUSH(schedule->arena, &schedule->passing, vertex);
+        VEC_PUSH(schedule->arena, &schedule->completing, vertex);
     } else {
         make_ready(schedule, vertex);
     }
 }
 
-static void pass_barrier(Schedule *schedule, Barrier barrier)
+static void open_barrier(Schedule *schedule, Barrier barrier)
 {
-    for (uint32_t i = 0; i < schedule->gated[barrier].len; i++) {
-        release(schedule, schedule->gated[barrier].items[i]);
+    for (uint32_t i = 0; i < schedule->after_barrier[barrier].len; i++) {
+        release(schedule, schedule->after_barrier[barrier].items[i]);
     }
 }
 
 /* Releases the successors of `vertex`, and of everything that finishes immediately as a result. */
-static void pass(Schedule *schedule, uint32_t vertex)
+static void complete(Schedule *schedule, uint32_t vertex)
 {
-    VEC_PUSH(schedule->arena, &schedule->passing, vertex);
-    while (schedule->passing.len > 0) {
-        uint32_t done = VEC_POP(&schedule->passing);
+    VEC_PUSH(schedule->arena, &schedule->completing, vertex);
+    while (schedule->completing.len > 0) {
+        uint32_t done = VEC_POP(&schedule->completing);
         schedule->state[done] = VERTEX_DONE;
         schedule->done++;
         Numbers next = graph_next(schedule->graph, done);
@@ -106,9 +106,9 @@ static void pass(Schedule *schedule, uint32_t vertex)
             release(schedule, next.items[i]);
         }
         for (int barrier = 0; barrier < BARRIERS; barrier++) {
-            if ((schedule->feeds[done] >> barrier & 1) != 0 &&
-                --schedule->barrier_waits[barrier] == 0) {
-                pass_barrier(schedule, (Barrier)barrier);
+            if ((schedule->barriers_before[done] >> barrier & 1) != 0 &&
+                --schedule->barrier_wait_counts[barrier] == 0) {
+                open_barrier(schedule, (Barrier)barrier);
             }
         }
     }
@@ -117,7 +117,7 @@ static void pass(Schedule *schedule, uint32_t vertex)
 /* --- Setup ---------------------------------------------------------------------------------- */
 
 /* Extends the marks to all dependencies or, with `forward`, to all dependents. */
-static void spread(const Graph *graph, bool *marked, bool forward)
+static void propagate(const Graph *graph, bool *marked, bool forward)
 {
     for (uint32_t i = 0; i < graph->vertex_count; i++) {
         uint32_t vertex = graph->order[forward ? i : graph->vertex_count - 1 - i];
@@ -132,16 +132,16 @@ static void spread(const Graph *graph, bool *marked, bool forward)
     }
 }
 
-static void feed(Schedule *schedule, Barrier barrier, uint32_t vertex)
+static void add_before_barrier(Schedule *schedule, Barrier barrier, uint32_t vertex)
 {
-    schedule->feeds[vertex] |= (uint8_t)(1u << barrier);
-    schedule->barrier_waits[barrier]++;
+    schedule->barriers_before[vertex] |= (uint8_t)(1u << barrier);
+    schedule->barrier_wait_counts[barrier]++;
 }
 
-static void gate(Schedule *schedule, Barrier barrier, uint32_t vertex)
+static void add_after_barrier(Schedule *schedule, Barrier barrier, uint32_t vertex)
 {
-    schedule->waits[vertex]++;
-    VEC_PUSH(schedule->arena, &schedule->gated[barrier], vertex);
+    schedule->wait_counts[vertex]++;
+    VEC_PUSH(schedule->arena, &schedule->after_barrier[barrier], vertex);
 }
 
 /* Marks the vertices of steps with this order, or of actions with this stage. */
@@ -176,12 +176,12 @@ static void set_barriers(Schedule *schedule, Arena *scratch)
     bool *late = arena_alloc_zero(scratch, count);    /* last, and all their dependents */
     bool *sources = arena_alloc_zero(scratch, count); /* and all their dependencies */
     if (mark_order(graph, ORDER_FIRST, first)) {
-        spread(graph, first, false);
+        propagate(graph, first, false);
         for (uint32_t i = 0; i < count; i++) {
             if (first[i]) {
-                feed(schedule, BARRIER_FIRST, i);
+                add_before_barrier(schedule, BARRIER_FIRST, i);
             } else {
-                gate(schedule, BARRIER_FIRST, i);
+                add_after_barrier(schedule, BARRIER_FIRST, i);
             }
         }
     }
@@ -190,12 +190,12 @@ static void set_barriers(Schedule *schedule, Arena *scratch)
             last[i] = last[i] && !first[i];
             late[i] = last[i];
         }
-        spread(graph, late, true);
+        propagate(graph, late, true);
         for (uint32_t i = 0; i < count; i++) {
             if (last[i]) {
-                gate(schedule, BARRIER_LAST, i);
+                add_after_barrier(schedule, BARRIER_LAST, i);
             } else if (!late[i]) {
-                feed(schedule, BARRIER_LAST, i);
+                add_before_barrier(schedule, BARRIER_LAST, i);
             }
         }
     }
@@ -203,34 +203,34 @@ static void set_barriers(Schedule *schedule, Arena *scratch)
         for (uint32_t i = 0; i < count; i++) {
             sources[i] = sources[i] && !late[i];
         }
-        spread(graph, sources, false);
+        propagate(graph, sources, false);
         for (uint32_t i = 0; i < count; i++) {
             if (sources[i]) {
-                feed(schedule, BARRIER_SOURCES, i);
-            } else if (!first[i] && action_of(schedule, i)->stage == STAGE_PACKAGES) {
-                gate(schedule, BARRIER_SOURCES, i);
+                add_before_barrier(schedule, BARRIER_SOURCES, i);
+            } else if (!first[i] && vertex_action(schedule, i)->stage == STAGE_PACKAGES) {
+                add_after_barrier(schedule, BARRIER_SOURCES, i);
             }
         }
     }
     for (int barrier = 0; barrier < BARRIERS; barrier++) {
-        if (schedule->barrier_waits[barrier] == 0) {
-            for (uint32_t i = 0; i < schedule->gated[barrier].len; i++) {
-                schedule->waits[schedule->gated[barrier].items[i]]--;
+        if (schedule->barrier_wait_counts[barrier] == 0) {
+            for (uint32_t i = 0; i < schedule->after_barrier[barrier].len; i++) {
+                schedule->wait_counts[schedule->after_barrier[barrier].items[i]]--;
             }
-            schedule->gated[barrier].len = 0;
+            schedule->after_barrier[barrier].len = 0;
         }
     }
 }
 
-typedef struct Urgent {
+typedef struct UrgentVertex {
     uint64_t chain; /* cost of the longest chain from here */
     uint32_t vertex;
     uint32_t position;
-} Urgent;
+} UrgentVertex;
 
 static int compare_urgent(const void *a, const void *b)
 {
-    const Urgent *x = a, *y = b;
+    const UrgentVertex *x = a, *y = b;
     if (x->chain != y->chain) {
         return x->chain > y->chain ? -1 : 1;
     }
@@ -245,9 +245,10 @@ static void set_urgency(Schedule *schedule, Arena *scratch)
         return;
     }
     uint64_t *chains = graph_chain_costs(graph, scratch);
-    Urgent *urgent = ARENA_ARRAY(scratch, Urgent, graph->vertex_count);
+    UrgentVertex *urgent = ARENA_ARRAY(scratch, UrgentVertex, graph->vertex_count);
     for (uint32_t i = 0; i < graph->vertex_count; i++) {
-        urgent[i] = (Urgent){ .chain = chains[i], .vertex = i, .position = graph->position[i] };
+        urgent[i] =
+            (UrgentVertex){ .chain = chains[i], .vertex = i, .position = graph->position[i] };
     }
     qsort(urgent, graph->vertex_count, sizeof *urgent, compare_urgent);
     for (uint32_t i = 0; i < graph->vertex_count; i++) {
@@ -276,10 +277,10 @@ static void find_reaction(Schedule *schedule)
     if (schedule->done < schedule->graph->vertex_count || schedule->running > 0) {
         return;
     }
-    while (schedule->listener < schedule->listeners.len &&
-           !decide_reacts(schedule->graph, schedule->listeners.items[schedule->listener],
+    while (schedule->next_listener < schedule->listeners.len &&
+           !decide_reacts(schedule->graph, schedule->listeners.items[schedule->next_listener],
                           schedule->statuses)) {
-        schedule->listener++;
+        schedule->next_listener++;
     }
 }
 
@@ -296,19 +297,19 @@ Schedule *schedule_new(Arena *arena, const Graph *graph, OrderMode mode, uint32_
     schedule->workers = mode == MODE_ANSIBLE ? 1 : workers;
     schedule->statuses = arena_alloc_zero(arena, graph->steps.count * sizeof(StepStatus));
     schedule->state = arena_alloc_zero(arena, count);
-    schedule->waits = arena_alloc_zero(arena, count * sizeof(uint32_t));
-    schedule->feeds = arena_alloc_zero(arena, count);
-    schedule->holds = arena_alloc_zero(arena, count * sizeof(bool));
+    schedule->wait_counts = arena_alloc_zero(arena, count * sizeof(uint32_t));
+    schedule->barriers_before = arena_alloc_zero(arena, count);
+    schedule->occupies_worker = arena_alloc_zero(arena, count * sizeof(bool));
     schedule->urgency = ARENA_ARRAY(arena, uint32_t, count);
-    VEC_RESERVE(arena, &schedule->passing, count);
+    VEC_RESERVE(arena, &schedule->completing, count);
     for (uint32_t i = 0; i < graph->next_start[count]; i++) {
-        schedule->waits[graph->next[i]]++;
+        schedule->wait_counts[graph->next[i]]++;
     }
     set_barriers(schedule, &scratch);
     set_urgency(schedule, &scratch);
     find_listeners(schedule);
     for (uint32_t i = 0; i < count; i++) {
-        if (schedule->waits[i] == 0) {
+        if (schedule->wait_counts[i] == 0) {
             make_ready(schedule, i);
         }
     }
@@ -323,17 +324,17 @@ void schedule_set_owed(Schedule *schedule, uint32_t step, uint16_t owed)
 
 /* --- During the run ------------------------------------------------------------------------- */
 
-static uint32_t vertex_of(const Schedule *schedule, Work work)
+static uint32_t work_vertex(const Schedule *schedule, Work work)
 {
     return work.phase == PHASE_CHECK ? schedule->graph->check_of[work.step] : work.step;
 }
 
-static void start(Schedule *schedule, uint32_t vertex, bool holds, Work *out)
+static void start(Schedule *schedule, uint32_t vertex, bool occupies_worker, Work *out)
 {
     Vertex v = schedule->graph->vertices[vertex];
-    schedule->state[vertex] = VERTEX_RUNS;
-    schedule->holds[vertex] = holds;
-    schedule->held += holds;
+    schedule->state[vertex] = VERTEX_RUNNING;
+    schedule->occupies_worker[vertex] = occupies_worker;
+    schedule->busy_workers += occupies_worker;
     schedule->running++;
     *out = (Work){ .step = v.step, .phase = v.check ? PHASE_CHECK : PHASE_RUN };
 }
@@ -341,10 +342,11 @@ static void start(Schedule *schedule, uint32_t vertex, bool holds, Work *out)
 static bool next_reaction(Schedule *schedule, Work *out)
 {
     if (schedule->done < schedule->graph->vertex_count || schedule->running > 0 ||
-        schedule->listener == schedule->listeners.len) {
+        schedule->next_listener == schedule->listeners.len) {
         return false;
     }
-    *out = (Work){ .step = schedule->listeners.items[schedule->listener++], .phase = PHASE_REACT };
+    *out = (Work){ .step = schedule->listeners.items[schedule->next_listener++],
+                   .phase = PHASE_REACT };
     schedule->reacting = true;
     schedule->running++;
     return true;
@@ -356,7 +358,7 @@ bool schedule_next(Schedule *schedule, Work *out)
         start(schedule, (uint32_t)heap_pop(&schedule->ready_free).value, false, out);
         return true;
     }
-    if (schedule->ready.len > 0 && schedule->held < schedule->workers) {
+    if (schedule->ready.len > 0 && schedule->busy_workers < schedule->workers) {
         start(schedule, (uint32_t)heap_pop(&schedule->ready).value, true, out);
         return true;
     }
@@ -370,7 +372,7 @@ uint32_t schedule_join(Schedule *schedule, Work first, Work *out)
         return 0;
     }
     /* Popped in order of urgency; those that do not join are pushed back. */
-    Heap *ready = takes_worker(schedule, first.step) ? &schedule->ready : &schedule->ready_free;
+    Heap *ready = needs_worker(schedule, first.step) ? &schedule->ready : &schedule->ready_free;
     AUTO_CLEAR(Arena) scratch;
     arena_init(&scratch, ARENA_UNLIMITED);
     HeapItem *rest = ARENA_ARRAY(&scratch, HeapItem, ready->len);
@@ -378,7 +380,7 @@ uint32_t schedule_join(Schedule *schedule, Work first, Work *out)
     while (ready->len > 0 && joined < JOIN_MAX) {
         HeapItem item = heap_pop(ready);
         uint32_t vertex = (uint32_t)item.value;
-        if (action_of(schedule, vertex) == action && !schedule->graph->vertices[vertex].check) {
+        if (vertex_action(schedule, vertex) == action && !schedule->graph->vertices[vertex].check) {
             start(schedule, vertex, false, &out[joined++]);
         } else {
             rest[rest_len++] = item;
@@ -392,30 +394,30 @@ uint32_t schedule_join(Schedule *schedule, Work first, Work *out)
 
 static void stop(Schedule *schedule, uint32_t vertex)
 {
-    BUG_IF(schedule->state[vertex] != VERTEX_RUNS);
-    schedule->held -= schedule->holds[vertex];
-    schedule->holds[vertex] = false;
+    BUG_IF(schedule->state[vertex] != VERTEX_RUNNING);
+    schedule->busy_workers -= schedule->occupies_worker[vertex];
+    schedule->occupies_worker[vertex] = false;
     schedule->running--;
 }
 
-static void keep_status(Schedule *schedule, Work work, const StepStatus *status)
+static void store_status(Schedule *schedule, Work work, const StepStatus *status)
 {
-    StepStatus *kept = &schedule->statuses[work.step];
+    StepStatus *stored = &schedule->statuses[work.step];
     if (work.phase == PHASE_CHECK) {
         BUG_IF(status->pending == RESULT_PENDING);
-        kept->pending = status->pending;
-        kept->result = status->pending == RESULT_FAILED ? RESULT_FAILED : RESULT_PENDING;
+        stored->pending = status->pending;
+        stored->result = status->pending == RESULT_FAILED ? RESULT_FAILED : RESULT_PENDING;
         return;
     }
     BUG_IF(status->result == RESULT_PENDING);
-    kept->result = status->result;
-    kept->changed = status->changed;
-    kept->reacted = status->reacted;
+    stored->result = status->result;
+    stored->changed = status->changed;
+    stored->reacted = status->reacted;
 }
 
 void schedule_done(Schedule *schedule, Work work, const StepStatus *status)
 {
-    keep_status(schedule, work, status);
+    store_status(schedule, work, status);
     if (work.phase == PHASE_REACT) {
         BUG_IF(!schedule->reacting);
         schedule->reacting = false;
@@ -423,24 +425,24 @@ void schedule_done(Schedule *schedule, Work work, const StepStatus *status)
         find_reaction(schedule);
         return;
     }
-    uint32_t vertex = vertex_of(schedule, work);
+    uint32_t vertex = work_vertex(schedule, work);
     if (schedule->state[vertex] != VERTEX_PARKED) {
         stop(schedule, vertex);
     }
-    pass(schedule, vertex);
+    complete(schedule, vertex);
     find_reaction(schedule);
 }
 
 void schedule_park(Schedule *schedule, Work work)
 {
-    uint32_t vertex = vertex_of(schedule, work);
+    uint32_t vertex = work_vertex(schedule, work);
     stop(schedule, vertex);
     schedule->state[vertex] = VERTEX_PARKED;
 }
 
 void schedule_requeue(Schedule *schedule, Work work)
 {
-    uint32_t vertex = vertex_of(schedule, work);
+    uint32_t vertex = work_vertex(schedule, work);
     BUG_IF(schedule->state[vertex] != VERTEX_PARKED);
     make_ready(schedule, vertex);
 }
@@ -448,7 +450,7 @@ void schedule_requeue(Schedule *schedule, Work work)
 bool schedule_is_finished(const Schedule *schedule)
 {
     return schedule->done == schedule->graph->vertex_count && schedule->running == 0 &&
-           schedule->listener == schedule->listeners.len;
+           schedule->next_listener == schedule->listeners.len;
 }
 
 const StepStatus *schedule_statuses(const Schedule *schedule)

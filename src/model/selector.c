@@ -1,7 +1,7 @@
 #include "model/selector.h"
 
 #include "base/glob.h"
-#include "model/document_place.h"
+#include "model/document_location.h"
 #include "model/foreign.h"
 #include "model/selector_hints.h"
 
@@ -30,40 +30,40 @@ typedef struct Parser {
     Templates *templates;
     const Sources *sources;
     Problems *problems;
-    Value place; /* the string as a value of its document */
+    Value location; /* the string as a value of its document */
     Str text;
-    size_t at;
+    size_t pos;
     uint32_t depth;
 } Parser;
 
-/* Reports a problem with `length` bytes from `at`; returns it, so that a hint can be added. */
+/* Reports a problem with `length` bytes from `pos`; returns it, so that a hint can be added. */
 PRINTF_LIKE(4, 5)
-static Problem *complain(Parser *p, size_t at, size_t length, const char *format, ...)
+static Problem *report(Parser *p, size_t pos, size_t length, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     Str message = arena_format_v(p->arena, format, args);
     va_end(args);
-    uint32_t start = document_offset(p->sources, p->place, at);
-    uint32_t end = document_offset(p->sources, p->place, at + length);
-    return problems_add(p->problems, "E0501", sources_get(p->sources, p->place.source), start,
+    uint32_t start = document_offset(p->sources, p->location, pos);
+    uint32_t end = document_offset(p->sources, p->location, pos + length);
+    return problems_add(p->problems, "E0501", sources_get(p->sources, p->location.source), start,
                         end > start ? end - start : 0, "%" STR_FMT, STR_ARG(message));
 }
 
 static void skip_space(Parser *p)
 {
-    while (p->at < p->text.len && ascii_is_space(p->text.data[p->at])) {
-        p->at++;
+    while (p->pos < p->text.len && ascii_is_space(p->text.data[p->pos])) {
+        p->pos++;
     }
 }
 
-/* Whether the word is at `at`, not as a part of a longer one. */
-static bool word_at(const Parser *p, size_t at, Str word)
+/* Whether the word is at `pos`, not as a part of a longer one. */
+static bool word_at(const Parser *p, size_t pos, Str word)
 {
-    if (!str_starts(str_from_offset(p->text, at), word)) {
+    if (!str_starts(str_from_offset(p->text, pos), word)) {
         return false;
     }
-    size_t end = at + word.len;
+    size_t end = pos + word.len;
     return end == p->text.len || ascii_is_space(p->text.data[end]) || p->text.data[end] == '(' ||
            p->text.data[end] == '!';
 }
@@ -71,10 +71,10 @@ static bool word_at(const Parser *p, size_t at, Str word)
 static bool take_word(Parser *p, Str word)
 {
     skip_space(p);
-    if (!word_at(p, p->at, word)) {
+    if (!word_at(p, p->pos, word)) {
         return false;
     }
-    p->at += word.len;
+    p->pos += word.len;
     return true;
 }
 
@@ -82,11 +82,11 @@ static bool take_word(Parser *p, Str word)
  * these do not count. */
 static Str take_term(Parser *p)
 {
-    size_t start = p->at;
+    size_t start = p->pos;
     uint32_t open = 0;
     char quote = 0;
-    for (; p->at < p->text.len; p->at++) {
-        char c = p->text.data[p->at];
+    for (; p->pos < p->text.len; p->pos++) {
+        char c = p->text.data[p->pos];
         if (quote != 0) {
             quote = c == quote ? 0 : quote;
         } else if (c == '\'' || c == '"') {
@@ -99,11 +99,11 @@ static Str take_term(Parser *p)
             }
             open -= open > 0;
         } else if (ascii_is_space(c) && open == 0 &&
-                   (word_at(p, p->at + 1, STR("and")) || word_at(p, p->at + 1, STR("or")))) {
+                   (word_at(p, p->pos + 1, STR("and")) || word_at(p, p->pos + 1, STR("or")))) {
             break;
         }
     }
-    return str_trim(str_slice(p->text, start, p->at));
+    return str_trim(str_slice(p->text, start, p->pos));
 }
 
 static Selector *new_selector(Parser *p, SelectorKind kind)
@@ -128,8 +128,8 @@ static bool has_foreign_names(Parser *p, size_t start, const Template *template)
         }
         hint = hint.len > 0 ? hint : foreign_word(NULL, FOREIGN_NAME, STR_EMPTY, use->name);
         if (hint.len > 0) {
-            complain(p, start + use->offset, use->span, "'%" STR_FMT "' is undefined",
-                     STR_ARG(use->name))
+            report(p, start + use->offset, use->span, "'%" STR_FMT "' is undefined",
+                   STR_ARG(use->name))
                 ->hint = hint;
             found = true;
         }
@@ -140,24 +140,24 @@ static bool has_foreign_names(Parser *p, size_t start, const Template *template)
 static const Selector *parse_expression(Parser *p, size_t start, Str term)
 {
     if (p->templates == NULL) {
-        complain(p, start, term.len, "only names and labels are allowed here")->hint =
+        report(p, start, term.len, "only names and labels are allowed here")->hint =
             STR("write 'web*' or 'role=web'");
         return NULL;
     }
     Selector *selector = new_selector(p, SELECTOR_EXPRESSION);
     Dynamic *expression = ARENA_NEW(p->arena, Dynamic);
-    *expression = (Dynamic){ .kind = DYNAMIC_EXPRESSION, .value = p->place };
+    *expression = (Dynamic){ .kind = DYNAMIC_EXPRESSION, .value = p->location };
     selector->expression = expression;
-    const Source *source = sources_get(p->sources, p->place.source);
+    const Source *source = sources_get(p->sources, p->location.source);
     Fault fault;
     if (!templates_compile_expression(p->templates, source == NULL ? STR_EMPTY : source->name, term,
                                       &expression->template, &fault)) {
-        document_add_fault(p->problems, p->sources, &fault, p->place);
+        document_add_fault(p->problems, p->sources, &fault, p->location);
         return NULL;
     }
     Value literal;
     if (template_literal(expression->template, &literal)) {
-        Problem *problem = complain(p, start, term.len, "this matches every node or none");
+        Problem *problem = report(p, start, term.len, "this matches every node or none");
         problem->hint = value_is_string(literal) && selector_is_plain(value_str(literal))
                             ? arena_format(p->arena, "write '%" STR_FMT "', without further quotes",
                                            STR_ARG(value_str(literal)))
@@ -174,7 +174,7 @@ static const Selector *parse_label(Parser *p, size_t start, Str term, size_t equ
     selector->label = str_slice(term, 0, equals - negated);
     selector->pattern = str_from_offset(term, equals + 1);
     if (selector->label.len == 0 || glob_is_pattern(selector->label)) {
-        complain(p, start, term.len, "the name of the label is missing");
+        report(p, start, term.len, "the name of the label is missing");
         return NULL;
     }
     if (!negated) {
@@ -191,7 +191,7 @@ static Str quote_fix(const Parser *p, Str fix, bool bare)
 {
     bool has_single = str_find(fix, STR("'"), 0) != STR_NOT_FOUND;
     const char *quote = !bare ? "" : has_single ? "\"" : "'";
-    bool doubles = !bare && value_original(p->sources, p->place).data[0] == '\'';
+    bool doubles = !bare && value_original(p->sources, p->location).data[0] == '\'';
     Buf text = buf_make_in(p->arena, BUF_UNLIMITED);
     buf_put_c(&text, quote);
     for (size_t i = 0; i < fix.len; i++) {
@@ -202,17 +202,17 @@ static Str quote_fix(const Parser *p, Str fix, bool bare)
     return buf_str(&text);
 }
 
-static void complain_of(Parser *p, size_t start, Str term, const SelectorMistake *mistake)
+static void report_term(Parser *p, size_t start, Str term, const SelectorMistake *mistake)
 {
     Problem *problem =
-        complain(p, start + mistake->at, mistake->length, "%" STR_FMT, STR_ARG(mistake->message));
+        report(p, start + mistake->pos, mistake->length, "%" STR_FMT, STR_ARG(mistake->message));
     problem->hint = mistake->hint;
-    const Source *source = sources_get(p->sources, p->place.source);
-    uint32_t from = document_offset(p->sources, p->place, start);
-    uint32_t to = document_offset(p->sources, p->place, start + term.len);
+    const Source *source = sources_get(p->sources, p->location.source);
+    uint32_t from = document_offset(p->sources, p->location, start);
+    uint32_t to = document_offset(p->sources, p->location, start + term.len);
     if (mistake->term.len > 0 && source != NULL && to - from == term.len) {
         /* A star at the start is an alias in YAML. */
-        bool bare = value_original(p->sources, p->place).len == p->text.len;
+        bool bare = value_original(p->sources, p->location).len == p->text.len;
         Str text = quote_fix(p, mistake->term, bare);
         if (!bare || term.len == p->text.len) {
             problem_fix_at(p->problems->arena, problem, source, from, to - from, text);
@@ -222,18 +222,18 @@ static void complain_of(Parser *p, size_t start, Str term, const SelectorMistake
 
 static const Selector *parse_term(Parser *p)
 {
-    size_t start = p->at;
+    size_t start = p->pos;
     Str term = take_term(p);
     if (term.len == 0) {
-        complain(p, start, 1,
-                 start >= p->text.len
-                     ? "the selector is incomplete: a name, a label or an expression is expected"
-                     : "a name, a label or an expression is expected here");
+        report(p, start, 1,
+               start >= p->text.len
+                   ? "the selector is incomplete: a name, a label or an expression is expected"
+                   : "a name, a label or an expression is expected here");
         return NULL;
     }
     SelectorMistake mistake;
     if (selector_mistake_find(p->arena, term, p->templates != NULL, &mistake)) {
-        complain_of(p, start, term, &mistake);
+        report_term(p, start, term, &mistake);
         return NULL;
     }
     size_t equals = str_find(term, STR("="), 0);
@@ -254,34 +254,34 @@ static const Selector *parse_term(Parser *p)
 static const Selector *parse_or(Parser *p);
 
 /* Reports unparsed input after the selector. */
-static void complain_of_rest(Parser *p)
+static void report_rest(Parser *p)
 {
     SelectorMistake mistake;
-    if (p->text.data[p->at] == ')') {
-        complain(p, p->at, 1, "unmatched closing parenthesis");
+    if (p->text.data[p->pos] == ')') {
+        report(p, p->pos, 1, "unmatched closing parenthesis");
         return;
     }
-    selector_mistake_between(p->arena, str_from_offset(p->text, p->at), &mistake);
-    complain_of(p, p->at, STR_EMPTY, &mistake);
+    selector_mistake_between(p->arena, str_from_offset(p->text, p->pos), &mistake);
+    report_term(p, p->pos, STR_EMPTY, &mistake);
 }
 
 static const Selector *parse_group(Parser *p)
 {
-    size_t opening = p->at++;
+    size_t opening = p->pos++;
     const Selector *inner = parse_or(p);
     if (inner == NULL) {
         return NULL;
     }
     skip_space(p);
-    if (p->at < p->text.len && p->text.data[p->at] != ')') {
-        complain_of_rest(p);
+    if (p->pos < p->text.len && p->text.data[p->pos] != ')') {
+        report_rest(p);
         return NULL;
     }
-    if (p->at >= p->text.len) {
-        complain(p, opening, 1, "unmatched opening parenthesis")->hint = STR("add ')'");
+    if (p->pos >= p->text.len) {
+        report(p, opening, 1, "unmatched opening parenthesis")->hint = STR("add ')'");
         return NULL;
     }
-    p->at++;
+    p->pos++;
     return inner;
 }
 
@@ -289,18 +289,18 @@ static const Selector *parse_not(Parser *p)
 {
     skip_space(p);
     if (p->depth >= SELECTOR_DEPTH_MAX) {
-        complain(p, p->at, 1, "the selector is nested too deeply");
+        report(p, p->pos, 1, "the selector is nested too deeply");
         return NULL;
     }
     p->depth++;
     const Selector *selector;
-    bool bang = p->at < p->text.len && p->text.data[p->at] == '!';
+    bool bang = p->pos < p->text.len && p->text.data[p->pos] == '!';
     if (bang || take_word(p, STR("not"))) {
-        p->at += bang;
+        p->pos += bang;
         Selector *not = new_selector(p, SELECTOR_NOT);
         not ->left = parse_not(p);
         selector = not ->left == NULL ? NULL : not ;
-    } else if (p->at < p->text.len && p->text.data[p->at] == '(') {
+    } else if (p->pos < p->text.len && p->text.data[p->pos] == '(') {
         selector = parse_group(p);
     } else {
         selector = parse_term(p);
@@ -343,7 +343,7 @@ bool selector_parse(Arena *arena, Templates *templates, const Sources *sources, 
                  .templates = templates,
                  .sources = sources,
                  .problems = problems,
-                 .place = text };
+                 .location = text };
     *out = NULL;
     if (!value_is_string(text)) {
         document_problem(problems, sources, SEVERITY_ERROR, "E0501", text,
@@ -353,7 +353,7 @@ bool selector_parse(Arena *arena, Templates *templates, const Sources *sources, 
     }
     p.text = value_str(text);
     if (p.text.len > SELECTOR_TEXT_MAX) {
-        complain(&p, 0, 1, "the selector is longer than %d bytes", SELECTOR_TEXT_MAX);
+        report(&p, 0, 1, "the selector is longer than %d bytes", SELECTOR_TEXT_MAX);
         return false;
     }
     const Selector *selector = parse_or(&p);
@@ -361,8 +361,8 @@ bool selector_parse(Arena *arena, Templates *templates, const Sources *sources, 
         return false;
     }
     skip_space(&p);
-    if (p.at < p.text.len) {
-        complain_of_rest(&p);
+    if (p.pos < p.text.len) {
+        report_rest(&p);
         return false;
     }
     ((Selector *)selector)->text = p.text;

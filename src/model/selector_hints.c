@@ -26,55 +26,55 @@ bool selector_is_plain(Str text)
     return true;
 }
 
-static bool set_mistake(SelectorMistake *out, size_t at, size_t length, Str message, Str hint)
+static bool set_mistake(SelectorMistake *out, size_t pos, size_t length, Str message, Str hint)
 {
-    *out = (SelectorMistake){ at, length, message, hint, STR_EMPTY };
+    *out = (SelectorMistake){ pos, length, message, hint, STR_EMPTY };
     return true;
 }
 
 /* The same if `term` is the replacement. */
-static bool set_mistake_term(const Term *of, SelectorMistake *out, size_t at, size_t length,
+static bool set_mistake_term(const Term *of, SelectorMistake *out, size_t pos, size_t length,
                              Str message, Str term)
 {
     bool is_quoted = str_find(term, STR("'"), 0) != STR_NOT_FOUND;
     Str hint = arena_format(
         of->arena, is_quoted ? "write \"%" STR_FMT "\"" : "write '%" STR_FMT "'", STR_ARG(term));
-    *out = (SelectorMistake){ at, length, message, hint, term };
+    *out = (SelectorMistake){ pos, length, message, hint, term };
     return true;
 }
 
-/* Up to the first whitespace after `at`. */
-static Str word_from(Str text, size_t at)
+/* Up to the first whitespace after `pos`. */
+static Str word_from(Str text, size_t pos)
 {
-    size_t end = at;
+    size_t end = pos;
     while (end < text.len && !ascii_is_space(text.data[end])) {
         end++;
     }
-    return str_slice(text, at, end);
+    return str_slice(text, pos, end);
 }
 
-static size_t skip_space(Str text, size_t at)
+static size_t skip_space(Str text, size_t pos)
 {
-    while (at < text.len && ascii_is_space(text.data[at])) {
-        at++;
+    while (pos < text.len && ascii_is_space(text.data[pos])) {
+        pos++;
     }
-    return at;
+    return pos;
 }
 
 /* Position of the first quote; the length if there is none. */
 static size_t find_quote(Str text)
 {
-    size_t at = 0;
-    while (at < text.len && text.data[at] != '\'' && text.data[at] != '"') {
-        at++;
+    size_t pos = 0;
+    while (pos < text.len && text.data[pos] != '\'' && text.data[pos] != '"') {
+        pos++;
     }
-    return at;
+    return pos;
 }
 
 /* Position of an unmatched quote, ignoring quotes inside other quotes. */
 static size_t find_open_quote(Str text)
 {
-    size_t at = 0;
+    size_t pos = 0;
     char quote = 0;
     for (size_t i = 0; i < text.len; i++) {
         char c = text.data[i];
@@ -84,10 +84,10 @@ static size_t find_open_quote(Str text)
             quote = c == quote ? 0 : quote;
         } else if (c == '\'' || c == '"') {
             quote = c;
-            at = i;
+            pos = i;
         }
     }
-    return quote == 0 ? STR_NOT_FOUND : at;
+    return quote == 0 ? STR_NOT_FOUND : pos;
 }
 
 /* "write 'role=web'" for the text without its quotes, if that is plausible; otherwise empty. */
@@ -227,23 +227,23 @@ static bool has_prefix(const Term *term, SelectorMistake *out)
 
 static bool has_open_quote(const Term *term, SelectorMistake *out)
 {
-    size_t at = find_open_quote(term->text);
-    if (at == STR_NOT_FOUND) {
+    size_t pos = find_open_quote(term->text);
+    if (pos == STR_NOT_FOUND) {
         return false;
     }
     Str hint = write_without_quotes(term);
-    return set_mistake(out, at, 1, STR("unmatched quote"),
+    return set_mistake(out, pos, 1, STR("unmatched quote"),
                        hint.len > 0 ? hint : STR("add a closing quote"));
 }
 
 static bool has_ampersand(const Term *term, SelectorMistake *out)
 {
-    size_t at = str_find(term->text, STR("&"), 0);
-    if (at == STR_NOT_FOUND || find_quote(term->text) < at) {
+    size_t pos = str_find(term->text, STR("&"), 0);
+    if (pos == STR_NOT_FOUND || find_quote(term->text) < pos) {
         return false;
     }
-    bool twice = str_starts(str_from_offset(term->text, at), STR("&&"));
-    return set_mistake(out, at, twice ? 2 : 1, STR("'&' is not a valid operator"),
+    bool twice = str_starts(str_from_offset(term->text, pos), STR("&&"));
+    return set_mistake(out, pos, twice ? 2 : 1, STR("'&' is not a valid operator"),
                        STR("write 'and'"));
 }
 
@@ -273,25 +273,25 @@ static Str write_alternatives(const Term *term)
 
 static bool has_bars(const Term *term, SelectorMistake *out)
 {
-    size_t at = str_find(term->text, STR("||"), 0);
-    if (at != STR_NOT_FOUND && find_quote(term->text) > at) {
-        return set_mistake(out, at, 2, STR("'||' is not a valid operator"), STR("write 'or'"));
+    size_t pos = str_find(term->text, STR("||"), 0);
+    if (pos != STR_NOT_FOUND && find_quote(term->text) > pos) {
+        return set_mistake(out, pos, 2, STR("'||' is not a valid operator"), STR("write 'or'"));
     }
-    at = str_find(term->text, STR("|"), 0); /* in an expression, a filter follows */
-    if (at == STR_NOT_FOUND || at == 0 || begins_expression(term->text)) {
+    pos = str_find(term->text, STR("|"), 0); /* in an expression, a filter follows */
+    if (pos == STR_NOT_FOUND || pos == 0 || begins_expression(term->text)) {
         return false;
     }
     Str written = write_alternatives(term);
     return written.len > 0 &&
-           set_mistake_term(term, out, at, 1, STR("'|' is not a valid operator"), written);
+           set_mistake_term(term, out, pos, 1, STR("'|' is not a valid operator"), written);
 }
 
 static bool has_open_bracket(const Term *term, SelectorMistake *out)
 {
-    size_t at = str_find(term->text, STR("["), 0);
-    return selector_is_plain(term->text) && at != STR_NOT_FOUND &&
-           str_find(term->text, STR("]"), at) == STR_NOT_FOUND &&
-           set_mistake(out, at, 1, STR("unmatched bracket"), STR("write '[abc]' or '[0-9]'"));
+    size_t pos = str_find(term->text, STR("["), 0);
+    return selector_is_plain(term->text) && pos != STR_NOT_FOUND &&
+           str_find(term->text, STR("]"), pos) == STR_NOT_FOUND &&
+           set_mistake(out, pos, 1, STR("unmatched bracket"), STR("write '[abc]' or '[0-9]'"));
 }
 
 /* web[01:10] of Ansible, web[01-10] of shells and other tools, web[a:c] */
@@ -303,27 +303,27 @@ static bool has_range(const Term *term, SelectorMistake *out)
         return false;
     }
     Str range = str_slice(term->text, open + 1, close);
-    size_t at = str_find(range, STR(":"), 0);
-    bool colon = at != STR_NOT_FOUND;
-    at = colon ? at : str_find(range, STR("-"), 0);
-    if (at == STR_NOT_FOUND || at == 0 || at + 1 == range.len) {
+    size_t pos = str_find(range, STR(":"), 0);
+    bool colon = pos != STR_NOT_FOUND;
+    pos = colon ? pos : str_find(range, STR("-"), 0);
+    if (pos == STR_NOT_FOUND || pos == 0 || pos + 1 == range.len) {
         return false;
     }
-    if (colon && at == 1 && range.len == 3) {
+    if (colon && pos == 1 && range.len == 3) {
         Str message = STR("ranges in brackets are written with '-'");
         if (str_find(str_from_offset(term->text, close), STR(":"), 0) != STR_NOT_FOUND) {
             return set_mistake(
-                out, open + 1 + at, 1, message,
+                out, open + 1 + pos, 1, message,
                 arena_format(term->arena, "write '[%c-%c]'", range.data[0], range.data[2]));
         }
-        return set_mistake_term(term, out, open + 1 + at, 1, message,
+        return set_mistake_term(term, out, open + 1 + pos, 1, message,
                                 arena_format(term->arena, "%" STR_FMT "-%" STR_FMT,
-                                             STR_ARG(str_slice(term->text, 0, open + 1 + at)),
-                                             STR_ARG(str_from_offset(term->text, open + 2 + at))));
+                                             STR_ARG(str_slice(term->text, 0, open + 1 + pos)),
+                                             STR_ARG(str_from_offset(term->text, open + 2 + pos))));
     }
     int64_t from, to;
-    return (colon || (range.len > 3 && str_to_i64(str_slice(range, 0, at), &from) &&
-                      str_to_i64(str_from_offset(range, at + 1), &to))) &&
+    return (colon || (range.len > 3 && str_to_i64(str_slice(range, 0, pos), &from) &&
+                      str_to_i64(str_from_offset(range, pos + 1), &to))) &&
            set_mistake(out, open, close + 1 - open,
                        STR("brackets match one character, not a range of numbers"),
                        STR("write a pattern for each digit, such as 'web[0-9][0-9]', or 'web*'"));
@@ -348,14 +348,14 @@ static bool has_quoted_value(const Term *term, SelectorMistake *out)
 }
 
 /* ansible_os_family == 'Debian', grains.os == "Debian" */
-static bool has_foreign_name(const Term *term, Str name, size_t at, SelectorMistake *out)
+static bool has_foreign_name(const Term *term, Str name, size_t pos, SelectorMistake *out)
 {
     Str hint = foreign_word(NULL, FOREIGN_NAME, STR_EMPTY, name), fact = hint_replacement(hint);
     if (!term->expressions || hint.len == 0) {
         return false;
     }
     Str message = arena_format(term->arena, "'%" STR_FMT "' is undefined", STR_ARG(name));
-    Str value = str_trim(str_from_offset(term->text, at + 2));
+    Str value = str_trim(str_from_offset(term->text, pos + 2));
     bool quoted = value.len > 1 && find_quote(value) == 0;
     value = quoted ? str_slice(value, 1, value.len - 1) : value;
     if (fact.len == 0 || !selector_is_plain(value)) {
@@ -368,14 +368,14 @@ static bool has_foreign_name(const Term *term, Str name, size_t at, SelectorMist
 static bool has_double_equals(const Term *term, SelectorMistake *out)
 {
     size_t equal = str_find(term->text, STR("=="), 0), differ = str_find(term->text, STR("!="), 0);
-    size_t at = equal < differ ? equal : differ;
-    bool negated = at == differ;
-    if (at == STR_NOT_FOUND || (term->expressions && begins_expression(term->text))) {
+    size_t pos = equal < differ ? equal : differ;
+    bool negated = pos == differ;
+    if (pos == STR_NOT_FOUND || (term->expressions && begins_expression(term->text))) {
         return false;
     }
-    Str label = str_trim(str_slice(term->text, 0, at));
-    Str value = str_trim(str_from_offset(term->text, at + 2));
-    if (!negated && has_foreign_name(term, label, at, out)) {
+    Str label = str_trim(str_slice(term->text, 0, pos));
+    Str value = str_trim(str_from_offset(term->text, pos + 2));
+    if (!negated && has_foreign_name(term, label, pos, out)) {
         return true;
     }
     label = str_starts(label, STR("labels.")) ? str_from_offset(label, 7) : label;
@@ -390,7 +390,7 @@ static bool has_double_equals(const Term *term, SelectorMistake *out)
     }
     return label.len > 0 && selector_is_plain(label) && selector_is_plain(value) &&
            !str_starts(label, STR("server.")) && (!negated || quoted) &&
-           set_mistake_term(term, out, at, 2,
+           set_mistake_term(term, out, pos, 2,
                             negated
                                 ? STR("'!=' must not have spaces around it, and the value must not "
                                       "be quoted")
@@ -403,11 +403,12 @@ static bool has_tilde(const Term *term, SelectorMistake *out)
 {
     static const char *const operators[] = { "=~", "~=", "!~" };
     for (size_t i = 0; i < COUNT_OF(operators); i++) {
-        size_t at = str_find(term->text, str_from_c(operators[i]), 0);
-        if (at != STR_NOT_FOUND && at > 0 && at < find_quote(term->text) &&
-            selector_is_plain(str_trim(str_slice(term->text, 0, at)))) {
+        size_t pos = str_find(term->text, str_from_c(operators[i]), 0);
+        if (pos != STR_NOT_FOUND && pos > 0 && pos < find_quote(term->text) &&
+            selector_is_plain(str_trim(str_slice(term->text, 0, pos)))) {
             return set_mistake(
-                out, at, 2, arena_format(term->arena, "'%s' is not a valid operator", operators[i]),
+                out, pos, 2,
+                arena_format(term->arena, "'%s' is not a valid operator", operators[i]),
                 STR("write a pattern with '*', '?' or '[abc]', such as 'role=web*'"));
         }
     }
@@ -438,9 +439,9 @@ static Str write_out(const Term *term, Str label, Str items, bool negated)
 }
 
 /* role is web, role is not web, role is defined */
-static bool has_is(const Term *term, Str label, size_t at, SelectorMistake *out)
+static bool has_is(const Term *term, Str label, size_t pos, SelectorMistake *out)
 {
-    Str value = word_from(term->text, skip_space(term->text, at + 2));
+    Str value = word_from(term->text, skip_space(term->text, pos + 2));
     bool negated = str_eq(value, STR("not"));
     size_t start = (size_t)(value.data - term->text.data);
     value = negated ? word_from(term->text, skip_space(term->text, start + 3)) : value;
@@ -449,7 +450,7 @@ static bool has_is(const Term *term, Str label, size_t at, SelectorMistake *out)
         return false;
     }
     bool present = str_eq(value, STR("defined")), absent = str_eq(value, STR("undefined"));
-    return set_mistake_term(term, out, at, 2, STR("'is' is not a valid operator"),
+    return set_mistake_term(term, out, pos, 2, STR("'is' is not a valid operator"),
                             arena_format(term->arena, "%" STR_FMT "%s=%" STR_FMT, STR_ARG(label),
                                          negated != absent ? "!" : "",
                                          STR_ARG(present || absent ? STR("*") : value)));
@@ -458,23 +459,23 @@ static bool has_is(const Term *term, Str label, size_t at, SelectorMistake *out)
 static bool has_in(const Term *term, SelectorMistake *out)
 {
     Str label = word_from(term->text, 0);
-    size_t at = skip_space(term->text, label.len);
-    Str word = word_from(term->text, at);
+    size_t pos = skip_space(term->text, label.len);
+    Str word = word_from(term->text, pos);
     if ((term->expressions && begins_expression(label)) || !selector_is_plain(label)) {
         return false;
     }
     if (str_eq(word, STR("is"))) {
-        return has_is(term, label, at, out);
+        return has_is(term, label, pos, out);
     }
-    size_t behind = skip_space(term->text, at + word.len);
-    bool apart = str_eq(word, STR("not")) && str_eq(word_from(term->text, behind), STR("in"));
-    word = apart ? str_slice(term->text, at, behind + 2)
-                 : str_slice(word, 0, str_find(word, STR("("), 0));
-    bool negated = apart || str_eq_ignore_case(word, STR("notin"));
+    size_t next = skip_space(term->text, pos + word.len);
+    bool is_not_in = str_eq(word, STR("not")) && str_eq(word_from(term->text, next), STR("in"));
+    word = is_not_in ? str_slice(term->text, pos, next + 2)
+                     : str_slice(word, 0, str_find(word, STR("("), 0));
+    bool negated = is_not_in || str_eq_ignore_case(word, STR("notin"));
     if (!(negated || str_eq_ignore_case(word, STR("in")))) {
         return false;
     }
-    size_t open = at + word.len;
+    size_t open = pos + word.len;
     while (open < term->text.len && term->text.data[open] != '(' && term->text.data[open] != '[') {
         open++;
     }
@@ -482,8 +483,8 @@ static bool has_in(const Term *term, SelectorMistake *out)
     Str message =
         arena_format(term->arena, "'%" STR_FMT "' is not a valid operator", STR_ARG(word));
     Str written = write_out(term, label, items, negated);
-    return written.len > 0 ? set_mistake_term(term, out, at, word.len, message, written)
-                           : set_mistake(out, at, word.len, message,
+    return written.len > 0 ? set_mistake_term(term, out, pos, word.len, message, written)
+                           : set_mistake(out, pos, word.len, message,
                                          negated ? STR("write '!(role=a or role=b)'")
                                                  : STR("write '(role=a or role=b)'"));
 }
@@ -491,11 +492,12 @@ static bool has_in(const Term *term, SelectorMistake *out)
 /* role = web, role= web, role =web */
 static bool has_spaced_equals(const Term *term, SelectorMistake *out)
 {
-    size_t at = str_find(term->text, STR("="), 0);
-    if (at == STR_NOT_FOUND || at == 0 || str_starts(str_from_offset(term->text, at), STR("=="))) {
+    size_t pos = str_find(term->text, STR("="), 0);
+    if (pos == STR_NOT_FOUND || pos == 0 ||
+        str_starts(str_from_offset(term->text, pos), STR("=="))) {
         return false;
     }
-    Str left = str_slice(term->text, 0, at), right = str_from_offset(term->text, at + 1);
+    Str left = str_slice(term->text, 0, pos), right = str_from_offset(term->text, pos + 1);
     Str label = str_trim(left), value = word_from(str_trim(right), 0);
     bool negated = str_ends(label, STR("!"));
     label = negated ? str_trim(str_slice(label, 0, label.len - 1)) : label;
@@ -503,7 +505,7 @@ static bool has_spaced_equals(const Term *term, SelectorMistake *out)
         ascii_is_space(left.data[left.len - 1]) || (right.len > 0 && ascii_is_space(right.data[0]));
     return is_spaced && !(negated && term->expressions) && label.len > 0 && value.len > 0 &&
            selector_is_plain(label) && selector_is_plain(value) &&
-           set_mistake_term(term, out, at - negated, 1 + (size_t)negated,
+           set_mistake_term(term, out, pos - negated, 1 + (size_t)negated,
                             STR("spaces around '=' are not allowed"),
                             arena_format(term->arena, "%" STR_FMT "%s=%" STR_FMT, STR_ARG(label),
                                          negated ? "!" : "", STR_ARG(value)));
@@ -512,17 +514,17 @@ static bool has_spaced_equals(const Term *term, SelectorMistake *out)
 /* role:web, role: web */
 static bool has_colon(const Term *term, SelectorMistake *out)
 {
-    size_t at = str_find(term->text, STR(":"), 0);
-    Str label = str_slice(term->text, 0, at);
-    Str value = at == STR_NOT_FOUND ? STR_EMPTY : str_trim(str_from_offset(term->text, at + 1));
+    size_t pos = str_find(term->text, STR(":"), 0);
+    Str label = str_slice(term->text, 0, pos);
+    Str value = pos == STR_NOT_FOUND ? STR_EMPTY : str_trim(str_from_offset(term->text, pos + 1));
     Str written = compare_fact(term, label, value);
     if (written.len > 0) {
-        return set_mistake_term(term, out, at, 1, STR("a fact is compared with '=='"), written);
+        return set_mistake_term(term, out, pos, 1, STR("a fact is compared with '=='"), written);
     }
     return label.len > 0 && value.len > 0 && selector_is_plain(label) && selector_is_plain(value) &&
            str_find(value, STR(":"), 0) == STR_NOT_FOUND && ascii_is_name(value.data[0]) &&
            set_mistake_term(
-               term, out, at, 1, STR("a label and its value are separated by '='"),
+               term, out, pos, 1, STR("a label and its value are separated by '='"),
                arena_format(term->arena, "%" STR_FMT "=%" STR_FMT, STR_ARG(label), STR_ARG(value)));
 }
 
@@ -538,22 +540,22 @@ typedef struct Pattern {
 } Pattern;
 
 /* Position of the next ':' outside of brackets; the length if there is none. */
-static size_t find_colon(Str text, size_t at)
+static size_t find_colon(Str text, size_t pos)
 {
     bool inside = false;
-    for (; at < text.len && (inside || text.data[at] != ':'); at++) {
-        inside = text.data[at] == '[' || (inside && text.data[at] != ']');
+    for (; pos < text.len && (inside || text.data[pos] != ':'); pos++) {
+        inside = text.data[pos] == '[' || (inside && text.data[pos] != ']');
     }
-    return at;
+    return pos;
 }
 
-static bool add_part(const Term *term, size_t at, Str part, Pattern *pattern)
+static bool add_part(const Term *term, size_t pos, Str part, Pattern *pattern)
 {
     char mark = part.len > 0 ? part.data[0] : '\0';
-    bool joins = at > 0 && (mark == '!' || mark == '&');
+    bool joins = pos > 0 && (mark == '!' || mark == '&');
     part = joins ? str_from_offset(part, 1) : part;
     if (joins && pattern->operator_at == STR_NOT_FOUND) {
-        pattern->operator_at = at - 1;
+        pattern->operator_at = pos - 1;
     }
     bool all = str_eq(part, STR("all")) || str_eq(part, STR("*"));
     bool group = part.len > 1 && (part.data[0] == '@' || part.data[0] == '%');
@@ -600,22 +602,22 @@ static bool is_ansible_pattern(const Term *term, SelectorMistake *out)
                         .operator_at = STR_NOT_FOUND };
     size_t first = find_colon(term->text, 0);
     uint32_t parts = 0;
-    for (size_t at = 0; at <= term->text.len; parts++) {
-        size_t end = find_colon(term->text, at);
-        if (!add_part(term, at, str_slice(term->text, at, end), &pattern)) {
+    for (size_t pos = 0; pos <= term->text.len; parts++) {
+        size_t end = find_colon(term->text, pos);
+        if (!add_part(term, pos, str_slice(term->text, pos, end), &pattern)) {
             return false;
         }
-        at = end + 1;
+        pos = end + 1;
     }
     bool joins = pattern.operator_at != STR_NOT_FOUND;
     if (parts < 2 || (!joins && parts == 2 && !pattern.has_group)) {
         return false; /* or a label with its value */
     }
-    size_t at = joins ? pattern.operator_at : first;
-    Str mark = str_slice(term->text, at, at + 1 + joins);
+    size_t pos = joins ? pattern.operator_at : first;
+    Str mark = str_slice(term->text, pos, pos + 1 + joins);
     Str text = pattern_text(term, &pattern);
     (void)set_mistake_term(
-        term, out, at, mark.len,
+        term, out, pos, mark.len,
         arena_format(term->arena, "'%" STR_FMT "' is not a valid operator", STR_ARG(mark)), text);
     out->hint = arena_format(term->arena, "write '%" STR_FMT "'%s", STR_ARG(text),
                              pattern.has_group ? " if the label is 'role'" : "");
@@ -651,9 +653,9 @@ static bool is_regex(const Term *term, SelectorMistake *out)
     size_t backslash = str_find(text, STR("\\"), 0);
     bool starts = memchr("~^/", text.data[0], 3) != NULL;
     bool ends = memchr("$+", text.data[text.len - 1], 2) != NULL;
-    size_t at = starts ? 0 : backslash != STR_NOT_FOUND ? backslash : text.len - 1;
+    size_t pos = starts ? 0 : backslash != STR_NOT_FOUND ? backslash : text.len - 1;
     return (starts || ends || backslash != STR_NOT_FOUND) &&
-           set_mistake(out, at, 1, STR("regular expressions are not supported"),
+           set_mistake(out, pos, 1, STR("regular expressions are not supported"),
                        STR("write a pattern with '*', '?' or '[abc]', as 'web*'"));
 }
 
@@ -690,11 +692,11 @@ static bool is_all(const Term *term, SelectorMistake *out)
 
 static bool has_comma(const Term *term, SelectorMistake *out)
 {
-    size_t at = str_find(term->text, STR(","), 0);
-    return at != STR_NOT_FOUND && at < find_quote(term->text) &&
+    size_t pos = str_find(term->text, STR(","), 0);
+    return pos != STR_NOT_FOUND && pos < find_quote(term->text) &&
            str_find(term->text, STR("("), 0) == STR_NOT_FOUND &&
            str_find(term->text, STR("["), 0) == STR_NOT_FOUND &&
-           set_mistake(out, at, 1, STR("commas are not allowed in a selector"),
+           set_mistake(out, pos, 1, STR("commas are not allowed in a selector"),
                        STR("write 'or' or 'and' between the terms"));
 }
 
@@ -734,9 +736,9 @@ static bool continues_expression(Str word)
 static bool has_no_join(const Term *term, SelectorMistake *out)
 {
     Str first = word_from(term->text, 0);
-    size_t at = skip_space(term->text, first.len), equals = str_find(first, STR("="), 0);
+    size_t pos = skip_space(term->text, first.len), equals = str_find(first, STR("="), 0);
     bool is_label = equals != STR_NOT_FOUND && equals > 0 && first.data[equals - 1] != '!';
-    Str rest = str_from_offset(term->text, at);
+    Str rest = str_from_offset(term->text, pos);
     if (rest.len == 0 || !selector_is_plain(str_slice(rest, 0, 1)) || str_starts(rest, STR("!=")) ||
         !selector_is_plain(str_slice(first, 0, equals)) ||
         (is_label && !selector_is_plain(str_from_offset(first, equals + 1))) ||
@@ -745,7 +747,7 @@ static bool has_no_join(const Term *term, SelectorMistake *out)
         return false;
     }
     selector_mistake_between(term->arena, rest, out);
-    out->at += at;
+    out->pos += pos;
     return true;
 }
 

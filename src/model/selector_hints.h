@@ -6,7 +6,7 @@
 #include "base/str.h"
 
 typedef struct SelectorMistake {
-    size_t at; /* range of bytes in the term */
+    size_t pos; /* range of bytes in the term */
     size_t length;
     Str message;
     Str hint; /* may be empty */

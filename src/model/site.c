@@ -1,7 +1,7 @@
 #include "model/site.h"
 
 #include "base/str_map.h"
-#include "model/document_place.h"
+#include "model/document_location.h"
 #include "model/parse.h"
 
 struct Site {
@@ -19,7 +19,7 @@ Str site_name(const Site *site)
     return site->name;
 }
 
-const SiteLoad *site_loaded_with(const Site *site)
+const SiteLoad *site_load_settings(const Site *site)
 {
     return &site->load;
 }
@@ -76,7 +76,7 @@ static Str any_job(const SiteLoad *load)
 
 static void report_no_jobs(const SiteLoad *load)
 {
-    Problem *problem = document_missing(load, STR("jobs/base.yaml"), value_missing());
+    Problem *problem = document_report_missing(load, STR("jobs/base.yaml"), value_missing());
     Arena *arena = load->problems->arena;
     problem->hint = STR("every site has this file, which assigns jobs to nodes:");
     Str name = arena_format(arena, "        - name: %" STR_FMT, STR_ARG(any_job(load)));
@@ -91,7 +91,7 @@ static bool base_load(Site *site, EntryKind kind, const char *path, const char *
 {
     Value document;
     bool missing;
-    bool ok = document_read(&site->load, str_from_c(path), DOCUMENT_KNOWN, value_missing(),
+    bool ok = document_read(&site->load, str_from_c(path), DOCUMENT_DEFINED_KEYS, value_missing(),
                             &missing, &document);
     if (value_is_missing(document)) {
         return false;
@@ -101,10 +101,10 @@ static bool base_load(Site *site, EntryKind kind, const char *path, const char *
         return false;
     }
     Field fields[] = { { key, FIELD_ANY }, { 0 } };
-    Value given[1];
+    Value input[1];
     FieldSet set = { .what = path, .fields = fields };
-    ok = fields_read_all(&site->load, &set, document, given) && ok;
-    return site_entries_parse(&site->load, kind, given[0], out) && ok;
+    ok = fields_read_all(&site->load, &set, document, input) && ok;
+    return site_entries_parse(&site->load, kind, input[0], out) && ok;
 }
 
 /* Loads config.yaml and the base files, or only the one at `only`. */
@@ -122,7 +122,7 @@ static bool bases_load(Site *site, const Str *only)
     bool ok = true, missing;
     Value config;
     if (only == NULL || str_eq(*only, STR("config.yaml"))) {
-        ok = document_read(&site->load, STR("config.yaml"), DOCUMENT_KNOWN, value_missing(),
+        ok = document_read(&site->load, STR("config.yaml"), DOCUMENT_DEFINED_KEYS, value_missing(),
                            &missing, &config);
         ok = !value_is_missing(config) &&
              config_check(&site->load, config, &site->name, &site->triggers) && ok;
@@ -136,9 +136,9 @@ static bool bases_load(Site *site, const Str *only)
     return ok;
 }
 
-bool site_load(const SiteLoad *given, Site **out)
+bool site_load(const SiteLoad *input, Site **out)
 {
-    Site *site = *out = site_new(given);
+    Site *site = *out = site_new(input);
     return bases_load(site, NULL);
 }
 
@@ -150,9 +150,9 @@ static Str name_of_file(Str path)
     return dot == STR_NOT_FOUND || dot == 0 ? name : str_slice(name, 0, dot);
 }
 
-bool site_load_file(const SiteLoad *given, Str path, Site **out)
+bool site_load_file(const SiteLoad *input, Str path, Site **out)
 {
-    Site *site = *out = site_new(given);
+    Site *site = *out = site_new(input);
     const SiteLoad *load = &site->load;
     Str *name = ARENA_NEW(load->arena, Str);
     *name = name_of_file(path);
@@ -161,12 +161,13 @@ bool site_load_file(const SiteLoad *given, Str path, Site **out)
     JobFile *file = ARENA_NEW(load->arena, JobFile);
     SiteLoad alone = *load; /* files next to a single file are ignored */
     alone.reader.exists = NULL;
-    site->failed = !document_read(&alone, path, DOCUMENT_KNOWN, value_missing(), NULL, &document);
+    site->failed =
+        !document_read(&alone, path, DOCUMENT_DEFINED_KEYS, value_missing(), NULL, &document);
     bool torn = site->failed && value_is_missing(document) &&
-                document_read_beside(&alone, path, DOCUMENT_KNOWN, &document);
+                document_read_valid_items(&alone, path, DOCUMENT_DEFINED_KEYS, &document);
     site->failed = value_is_missing(document) ||
                    !job_file_parse(load, *name, path, document, file) || site->failed;
-    file->unread = file->unread || torn;
+    file->is_unreadable = file->is_unreadable || torn;
     str_map_put(&site->files, *name, file);
     return !site->failed;
 }
@@ -176,7 +177,7 @@ const Str *site_only_job(const Site *site)
     return site->only;
 }
 
-JobFile *site_job_file(Site *site, Str name, Value named_at)
+JobFile *site_job_file(Site *site, Str name, Value reference)
 {
     if (str_map_has(&site->files, name)) {
         return str_map_find(&site->files, name);
@@ -185,22 +186,22 @@ JobFile *site_job_file(Site *site, Str name, Value named_at)
     Str path = arena_format(load->arena, "jobs/%" STR_FMT ".yaml", STR_ARG(name));
     Value document;
     JobFile *file = NULL;
-    bool ok = document_read(load, path, DOCUMENT_KNOWN, named_at, NULL, &document);
+    bool ok = document_read(load, path, DOCUMENT_DEFINED_KEYS, reference, NULL, &document);
     site->failed = site->failed || !ok;
     bool torn = !ok && value_is_missing(document) &&
-                document_read_beside(load, path, DOCUMENT_KNOWN, &document);
+                document_read_valid_items(load, path, DOCUMENT_DEFINED_KEYS, &document);
     if (!value_is_missing(document)) {
         file = ARENA_NEW(load->arena, JobFile);
         site->failed = !job_file_parse(load, name, path, document, file) || site->failed;
-        file->unread = file->unread || torn;
+        file->is_unreadable = file->is_unreadable || torn;
     }
     str_map_put(&site->files, name, file);
     return file;
 }
 
-bool site_read(Site *site, Str path, Value named_at, Value *out)
+bool site_read(Site *site, Str path, Value reference, Value *out)
 {
-    bool ok = document_read(&site->load, path, DOCUMENT_FREE, named_at, NULL, out);
+    bool ok = document_read(&site->load, path, DOCUMENT_ANY_KEYS, reference, NULL, out);
     site->failed = site->failed || !ok;
     return ok;
 }
@@ -210,7 +211,7 @@ bool site_read(Site *site, Str path, Value named_at, Value *out)
 /* Compiles the templates; their values do not matter here. */
 static bool check_variables(const SiteLoad *load, Value document)
 {
-    static const SiteNames names = { .here = "variables" };
+    static const SiteNames names = { .context_name = "variables" };
     SiteLoad inner = site_load_with_names(load, &names);
     if (document.kind != VALUE_MAP && document.kind != VALUE_NULL) {
         site_problem(load, "E0303", document, "variables must be a map with names as keys, not %s",
@@ -227,10 +228,10 @@ static const struct SiteDirectory {
     bool (*check)(const SiteLoad *load, Value document);
     bool has_base; /* its base.yaml has another format, and is checked with the site */
 } site_directories[] = {
-    { "variables", DOCUMENT_FREE, check_variables, .has_base = true },
-    { "macros", DOCUMENT_FREE, macros_check, .has_base = true },
-    { "events", DOCUMENT_FREE, triggers_check },
-    { "reactions", DOCUMENT_KNOWN, reactions_check },
+    { "variables", DOCUMENT_ANY_KEYS, check_variables, .has_base = true },
+    { "macros", DOCUMENT_ANY_KEYS, macros_check, .has_base = true },
+    { "events", DOCUMENT_ANY_KEYS, triggers_check },
+    { "reactions", DOCUMENT_DEFINED_KEYS, reactions_check },
 };
 
 static void check_in_directory(Site *site, const struct SiteDirectory *directory, Str path)
@@ -277,10 +278,10 @@ static void collect_context(const StepSpec *spec, FileNames *out)
         return;
     }
     Value context = spec->params[param]->value;
-    out->given_known = out->given_known && context.kind == VALUE_MAP;
+    out->passed_known = out->passed_known && context.kind == VALUE_MAP;
     for (uint32_t k = 0; context.kind == VALUE_MAP && k < context.map->len; k++) {
         Value key = context.map->entries[k].key;
-        str_map_put(&out->given, value_is_string(key) ? value_str(key) : STR_EMPTY, NULL);
+        str_map_put(&out->passed, value_is_string(key) ? value_str(key) : STR_EMPTY, NULL);
     }
 }
 
@@ -289,7 +290,7 @@ static void collect_user(const SiteLoad *load, Str name, FileNames *out)
 {
     const Template *template;
     Fault fault;
-    if (!str_map_put(&out->users, name, NULL) ||
+    if (!str_map_put(&out->reachable, name, NULL) ||
         !templates_get(load->templates, name, &template, &fault)) {
         return;
     }
@@ -302,8 +303,8 @@ static void collect_user(const SiteLoad *load, Str name, FileNames *out)
 /* The templates that steps use, and the names that they pass to them. */
 static void collect_users(Site *site, FileNames *out)
 {
-    uint32_t at = 0;
-    for (StrMapEntry *entry; (entry = str_map_next(&site->files, &at)) != NULL;) {
+    uint32_t pos = 0;
+    for (StrMapEntry *entry; (entry = str_map_next(&site->files, &pos)) != NULL;) {
         const JobFile *file = entry->value;
         for (uint32_t i = 0; file != NULL && i < file->job.step_count; i++) {
             const StepSpec *spec = &file->job.steps[i];
@@ -341,11 +342,11 @@ static void collect_assigned(const SiteLoad *load, const List *paths, FileNames 
  * be read. */
 static bool collect_steps(Site *site, StrMap *out)
 {
-    uint32_t at = 0;
+    uint32_t pos = 0;
     bool known = true;
-    for (StrMapEntry *entry; (entry = str_map_next(&site->files, &at)) != NULL;) {
+    for (StrMapEntry *entry; (entry = str_map_next(&site->files, &pos)) != NULL;) {
         const JobFile *file = entry->value;
-        known = known && file != NULL && !file->unread;
+        known = known && file != NULL && !file->is_unreadable;
         for (uint32_t i = 0; file != NULL && i < file->job.step_count; i++) {
             Str name = file->job.steps[i].name;
             str_map_put(out, name, NULL);
@@ -362,11 +363,11 @@ static bool collect_steps(Site *site, StrMap *out)
 static void collect_file_names(Site *known, const List *paths, FileNames *out)
 {
     Arena *arena = known->load.arena;
-    *out = (FileNames){ .given_known = true };
-    str_map_init(&out->given, arena);
+    *out = (FileNames){ .passed_known = true };
+    str_map_init(&out->passed, arena);
     str_map_init(&out->assigned, arena);
     str_map_init(&out->steps, arena);
-    str_map_init(&out->users, arena);
+    str_map_init(&out->reachable, arena);
     out->steps_known = collect_steps(known, &out->steps);
     collect_users(known, out);
     collect_assigned(&known->load, paths, out);
@@ -391,7 +392,7 @@ static bool check_template_names(Site *site, Str name, const FileNames *file_nam
         return true;
     }
     bool ok = document_check_links(load, template, value_null());
-    return (!file_names->given_known || names_check_file(&check, template, file_names)) && ok;
+    return (!file_names->passed_known || names_check_file(&check, template, file_names)) && ok;
 }
 
 static List *list_templates(const SiteLoad *load)
@@ -432,14 +433,14 @@ static void check_jobs(Site *site)
 /* Checks jobs in files that no base file refers to. */
 static void check_references(Site *site)
 {
-    uint32_t at = 0;
-    for (StrMapEntry *entry; (entry = str_map_next(&site->files, &at)) != NULL;) {
+    uint32_t pos = 0;
+    for (StrMapEntry *entry; (entry = str_map_next(&site->files, &pos)) != NULL;) {
         const JobFile *file = entry->value;
         for (uint32_t i = 0; file != NULL && i < file->job.include_count; i++) {
-            (void)site_job_file(site, file->job.includes[i].name, file->job.includes[i].place);
+            (void)site_job_file(site, file->job.includes[i].name, file->job.includes[i].location);
         }
         for (uint32_t i = 0; file != NULL && i < file->entries.count; i++) {
-            (void)site_job_file(site, file->entries.items[i].name, file->entries.items[i].place);
+            (void)site_job_file(site, file->entries.items[i].name, file->entries.items[i].location);
         }
     }
 }
@@ -456,7 +457,7 @@ static void check_entries(Site *site)
 bool site_check_all(Site *site)
 {
     for (uint32_t i = 0; i < site->jobs.count; i++) {
-        (void)site_job_file(site, site->jobs.items[i].name, site->jobs.items[i].place);
+        (void)site_job_file(site, site->jobs.items[i].name, site->jobs.items[i].location);
     }
     if (site->load.reader.list != NULL && site->only == NULL) {
         for (size_t i = 0; i < COUNT_OF(site_directories); i++) {
@@ -494,7 +495,7 @@ static bool collect_keys(const SiteLoad *load, const char *directory, StrMap *ou
         if (!str_ends(path, STR(".yaml")) || str_eq(name_below(path, name), STR("base"))) {
             continue;
         }
-        ok = document_read(&quiet, path, DOCUMENT_FREE, value_missing(), NULL, &document) && ok;
+        ok = document_read(&quiet, path, DOCUMENT_ANY_KEYS, value_missing(), NULL, &document) && ok;
         for (uint32_t k = 0; document.kind == VALUE_MAP && k < document.map->len; k++) {
             Value key = document.map->entries[k].key;
             if (value_is_string(key)) {

@@ -44,7 +44,7 @@ typedef struct SiteLoad {
 typedef struct SiteEntry {
     const Selector *selector; /* NULL: it could not be parsed */
     Str name;
-    Value place; /* location of the name */
+    Value location; /* location of the name */
     /* For variables only: paths of files instead, relative to variables/. */
     Dynamic *paths;
     uint32_t path_count;
@@ -79,13 +79,13 @@ MUST_CHECK bool site_check_names(Site *site);
 
 /* From config.yaml; empty: not set, or there is none. */
 Str site_name(const Site *site);
-const SiteLoad *site_loaded_with(const Site *site);
+const SiteLoad *site_load_settings(const Site *site);
 /* In the order of their base files: variables/base.yaml, macros/base.yaml, jobs/base.yaml. */
 const SiteEntries *site_variables(const Site *site);
 const SiteEntries *site_macros(const Site *site);
 const SiteEntries *site_jobs(const Site *site);
 
 /* Reads a document of the site, bare or wrapped: `*out` is its content, null if the file is empty.
- * A missing file is a problem at `named_at`, the location that refers to it (missing: none). For
+ * A missing file is a problem at `reference`, the location that refers to it (missing: none). For
  * files of variables and macros. */
-MUST_CHECK bool site_read(Site *site, Str path, Value named_at, Value *out);
+MUST_CHECK bool site_read(Site *site, Str path, Value reference, Value *out);

@@ -36,44 +36,44 @@ static const struct {
     [ENTRY_TRIGGERS] = { "an entry of 'triggers'", plain_fields },
 };
 
-static bool paths_parse(const SiteLoad *load, const List *given, SiteEntry *out)
+static bool paths_parse(const SiteLoad *load, const List *input, SiteEntry *out)
 {
-    static const SiteNames names = { .here = "paths of variables" };
+    static const SiteNames names = { .context_name = "paths of variables" };
     SiteLoad inner = site_load_with_names(load, &names);
-    out->paths = ARENA_ARRAY(load->arena, Dynamic, given->len + 1);
+    out->paths = ARENA_ARRAY(load->arena, Dynamic, input->len + 1);
     bool ok = true;
-    for (uint32_t i = 0; i < given->len; i++) {
-        if (!value_is_string(given->items[i])) {
-            site_problem(load, "E0303", given->items[i], "a path must be a string, not %s",
-                         site_kind_name(given->items[i]));
+    for (uint32_t i = 0; i < input->len; i++) {
+        if (!value_is_string(input->items[i])) {
+            site_problem(load, "E0303", input->items[i], "a path must be a string, not %s",
+                         site_kind_name(input->items[i]));
             ok = false;
             continue;
         }
-        ok = site_compile(&inner, given->items[i], &out->paths[out->path_count++]) && ok;
+        ok = site_compile(&inner, input->items[i], &out->paths[out->path_count++]) && ok;
     }
     return ok;
 }
 
-static bool entry_parse(const SiteLoad *load, EntryKind kind, Value given, const Selector *selector,
+static bool entry_parse(const SiteLoad *load, EntryKind kind, Value input, const Selector *selector,
                         EntryList *out)
 {
     Value values[ENTRY_FIELDS];
     FieldSet set = { .what = kinds[kind].what, .fields = kinds[kind].fields };
-    if (value_is_string(given)) {
+    if (value_is_string(input)) {
         Problem *problem =
-            site_problem(load, "E0303", given, "%s must be a map, not a string", kinds[kind].what);
-        site_hint_entry(load, problem, "name", given, true);
+            site_problem(load, "E0303", input, "%s must be a map, not a string", kinds[kind].what);
+        site_hint_entry(load, problem, "name", input, true);
         return false;
     }
-    bool ok = fields_read_all(load, &set, given, values);
+    bool ok = fields_read_all(load, &set, input, values);
     if (value_is_missing(values[ENTRY_NAME])) {
         return false;
     }
     SiteEntry entry = { .selector = selector,
                         .name = str_trim(value_str(values[ENTRY_NAME])),
-                        .place = values[ENTRY_NAME] };
+                        .location = values[ENTRY_NAME] };
     if (!document_is_name(entry.name)) {
-        site_problem(load, "E0303", entry.place,
+        site_problem(load, "E0303", entry.location,
                      "a name must be the path of a file under this directory, without '.yaml'");
         return false;
     }
@@ -92,30 +92,30 @@ static bool entry_parse(const SiteLoad *load, EntryKind kind, Value given, const
     return ok;
 }
 
-static bool list_parse(const SiteLoad *load, EntryKind kind, Value given, const Selector *selector,
+static bool list_parse(const SiteLoad *load, EntryKind kind, Value input, const Selector *selector,
                        EntryList *out)
 {
-    if (given.kind == VALUE_NULL) {
+    if (input.kind == VALUE_NULL) {
         return true;
     }
-    if (given.kind != VALUE_LIST) {
+    if (input.kind != VALUE_LIST) {
         Problem *problem =
-            site_problem(load, "E0303", given, "the value of a selector must be a list, not %s",
-                         site_kind_name(given));
-        site_hint_entry(load, problem, "name", given, false);
+            site_problem(load, "E0303", input, "the value of a selector must be a list, not %s",
+                         site_kind_name(input));
+        site_hint_entry(load, problem, "name", input, false);
         return false;
     }
     bool ok = true;
-    for (uint32_t i = 0; i < given.list->len; i++) {
-        ok = entry_parse(load, kind, given.list->items[i], selector, out) && ok;
+    for (uint32_t i = 0; i < input.list->len; i++) {
+        ok = entry_parse(load, kind, input.list->items[i], selector, out) && ok;
     }
     return ok;
 }
 
-bool site_selector_parse(const SiteLoad *load, Value given, const Selector **out)
+bool site_selector_parse(const SiteLoad *load, Value input, const Selector **out)
 {
-    static const SiteNames names = { .here = "selectors" };
-    if (!selector_parse(load->arena, load->templates, load->sources, given, out, load->problems)) {
+    static const SiteNames names = { .context_name = "selectors" };
+    if (!selector_parse(load->arena, load->templates, load->sources, input, out, load->problems)) {
         return false;
     }
     NamesCheck check = { .arena = load->arena,
@@ -127,25 +127,25 @@ bool site_selector_parse(const SiteLoad *load, Value given, const Selector **out
     return selector_check_names(*out, &check);
 }
 
-bool site_entries_parse(const SiteLoad *load, EntryKind kind, Value given, SiteEntries *out)
+bool site_entries_parse(const SiteLoad *load, EntryKind kind, Value input, SiteEntries *out)
 {
     EntryList entries = { 0 };
     bool ok = true;
-    if (given.kind == VALUE_MAP) {
-        for (uint32_t i = 0; i < given.map->len; i++) {
-            const MapEntry *entry = &given.map->entries[i];
+    if (input.kind == VALUE_MAP) {
+        for (uint32_t i = 0; i < input.map->len; i++) {
+            const MapEntry *entry = &input.map->entries[i];
             const Selector *selector;
             ok = site_selector_parse(load, entry->key, &selector) && ok;
             ok = list_parse(load, kind, entry->value, selector, &entries) && ok;
         }
-    } else if (given.kind == VALUE_LIST) {
+    } else if (input.kind == VALUE_LIST) {
         Value every = value_string(STR("*"));
         const Selector *selector;
         ok = site_selector_parse(load, every, &selector) &&
-             list_parse(load, kind, given, selector, &entries);
-    } else if (given.kind != VALUE_NULL && !value_is_missing(given)) {
-        site_problem(load, "E0303", given, "this must be a map from selectors to lists, not %s",
-                     site_kind_name(given));
+             list_parse(load, kind, input, selector, &entries);
+    } else if (input.kind != VALUE_NULL && !value_is_missing(input)) {
+        site_problem(load, "E0303", input, "this must be a map from selectors to lists, not %s",
+                     site_kind_name(input));
         ok = false;
     }
     *out = (SiteEntries){ entries.items, entries.len };
@@ -160,7 +160,7 @@ bool site_entries_exist(const SiteLoad *load, const SiteEntries *entries, const 
         Str path =
             arena_format(load->arena, "%s/%" STR_FMT ".yaml", directory, STR_ARG(entry->name));
         if (entry->path_count == 0 && !load->reader.exists(load->reader.context, path)) {
-            document_missing(load, path, entry->place);
+            document_report_missing(load, path, entry->location);
             ok = false;
         }
     }

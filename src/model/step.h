@@ -33,9 +33,9 @@ typedef struct Requisite {
     RequisiteKind kind;
     bool any, all, in;
     ReferenceKind reference;
-    Str module;  /* of REFERENCE_MODULE */
-    Str pattern; /* name, ID, or a glob for these: *, ?, [abc]; * also matches '/' */
-    Value place; /* the reference as written */
+    Str module;     /* of REFERENCE_MODULE */
+    Str pattern;    /* name, ID, or a glob for these: *, ?, [abc]; * also matches '/' */
+    Value location; /* the reference as written */
 } Requisite;
 
 typedef enum StepOrderKind {
@@ -49,18 +49,18 @@ typedef struct Retry {
     int64_t interval_ms;
     int64_t limit; /* further attempts; 0: no limit */
     Dynamic until; /* for runOptions.retry only; kind DYNAMIC_CONSTANT and null if absent */
-    bool given;
+    bool is_set;
 } Retry;
 
 typedef struct Condition {
-    bool given;
+    bool is_set;
     Dynamic test;
     Retry retry;
 } Condition;
 extern const Condition condition_none; /* absent */
 
 typedef struct Serialize {
-    bool given;
+    bool is_set;
     int64_t count; /* 0 if `percent` is given */
     int64_t percent;
     bool fail_after_all_ran;
@@ -85,9 +85,9 @@ typedef struct StepSpec {
     const Job *job;
     uint32_t number; /* index in its file */
     Str name;        /* as written, or derived from action and ID; without templates */
-    Value place;     /* location of the step, for messages */
-    Value name_place;
-    Value action_place;
+    Value location;  /* location of the step, for messages */
+    Value name_location;
+    Value action_location;
     const Module *module;
     const Action *action;
     const Dynamic **params; /* by index in the action's row; NULL if not given */
@@ -122,7 +122,7 @@ typedef struct JobGate {
 /* A job whose steps come before step number `before` of the job that includes it. */
 typedef struct JobInclude {
     Str name;
-    Value place;
+    Value location;
     uint32_t before;
 } JobInclude;
 
@@ -140,7 +140,7 @@ struct Job {
     uint32_t gate_count;
     /* The text of a selector that lists it without conditions, "*" if there is such an entry;
      * empty: several selectors, one inside the other, or none. */
-    Str listed_for;
+    Str selector;
 };
 
 /* A file of jobs (`jobs:`): the target of `job: NAME` if NAME is such a file. */
@@ -165,7 +165,7 @@ typedef struct Step {
      * owner and group. */
     const Value *values;
     /* requisites whose targets are not on this node: 1 << REQUISITE_ONCHANGES and so on */
-    uint16_t untargeted;
+    uint16_t kinds_without_targets;
 } Step;
 
 typedef struct Steps {
@@ -176,11 +176,11 @@ typedef struct Steps {
     const JobGroup *groups;
     uint32_t group_count;
     /* steps whose forEach is empty: their names are known, but they have no instances */
-    const StepSpec **idle;
-    uint32_t idle_count;
+    const StepSpec **empty_for_each;
+    uint32_t empty_for_each_count;
     bool
         /* templates in IDs were not evaluated: such a step may be the target of anything */
         without_node;
-    bool unread; /* a job file could not be read, so there may be more */
-    bool broken; /* parts of it are invalid: only for finding more problems, never run */
+    bool has_unread_files; /* a job file could not be read, so there may be more */
+    bool is_invalid;       /* parts of it are invalid: only for finding more problems, never run */
 } Steps;

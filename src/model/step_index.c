@@ -10,18 +10,18 @@ enum {
 };
 
 /* Steps with one key, as a linked list in `hits`. */
-typedef struct Entry {
+typedef struct IndexEntry {
     const Job *job; /* NULL: all jobs */
     Str text;       /* name or ID */
     uint32_t hash;
     uint32_t first, last; /* indices in `hits` */
-} Entry;
+} IndexEntry;
 
-typedef struct Hit {
+typedef struct IndexHit {
     uint32_t step;
     uint32_t next; /* NONE: the last one */
     bool by_name;
-} Hit;
+} IndexHit;
 
 typedef struct JobSteps {
     Str name;
@@ -32,8 +32,8 @@ struct StepIndex {
     const Steps *steps;
     uint32_t *slots; /* index in `entries` + 1; 0: free */
     uint32_t mask;
-    VEC(Entry) entries;
-    VEC(Hit) hits;
+    VEC(IndexEntry) entries;
+    VEC(IndexHit) hits;
     StepVec all;
     StrMap jobs; /* name to JobSteps, including groups of jobs */
     /* Cached results of globs, as StepVec. Many steps may use the same glob, and scanning all steps
@@ -50,19 +50,19 @@ static uint32_t key_hash(const Job *job, Str text)
 /* The slot of the key, or the free one to insert it. */
 static uint32_t *slot_find(const StepIndex *index, const Job *job, Str text, uint32_t hash)
 {
-    for (uint32_t at = hash;; at++) {
-        uint32_t *slot = &index->slots[at & index->mask];
+    for (uint32_t pos = hash;; pos++) {
+        uint32_t *slot = &index->slots[pos & index->mask];
         if (*slot == 0) {
             return slot;
         }
-        const Entry *entry = &index->entries.items[*slot - 1];
+        const IndexEntry *entry = &index->entries.items[*slot - 1];
         if (entry->hash == hash && entry->job == job && str_eq(entry->text, text)) {
             return slot;
         }
     }
 }
 
-static const Entry *entry_find(const StepIndex *index, const Job *job, Str text)
+static const IndexEntry *entry_find(const StepIndex *index, const Job *job, Str text)
 {
     uint32_t slot = *slot_find(index, job, text, key_hash(job, text));
     return slot == 0 ? NULL : &index->entries.items[slot - 1];
@@ -74,16 +74,17 @@ static void add_key(StepIndex *index, Arena *arena, const Job *job, Str text, ui
     uint32_t hash = key_hash(job, text);
     uint32_t *slot = slot_find(index, job, text, hash);
     if (*slot == 0) {
-        VEC_PUSH(arena, &index->entries,
-                 (Entry){ .job = job, .text = text, .hash = hash, .first = NONE, .last = NONE });
+        VEC_PUSH(
+            arena, &index->entries,
+            (IndexEntry){ .job = job, .text = text, .hash = hash, .first = NONE, .last = NONE });
         *slot = index->entries.len;
     }
-    Entry *entry = &index->entries.items[*slot - 1];
+    IndexEntry *entry = &index->entries.items[*slot - 1];
     if (entry->last != NONE && index->hits.items[entry->last].step == step) {
         return; /* its name is its ID, or it lists a package twice */
     }
     uint32_t hit = index->hits.len;
-    VEC_PUSH(arena, &index->hits, (Hit){ .step = step, .next = NONE, .by_name = by_name });
+    VEC_PUSH(arena, &index->hits, (IndexHit){ .step = step, .next = NONE, .by_name = by_name });
     if (entry->first == NONE) {
         entry->first = hit;
     } else {
@@ -201,39 +202,39 @@ static const Module *module_find(const StepIndex *index, Str name, Str *action)
     return NULL;
 }
 
-typedef struct Search {
+typedef struct StepSearch {
     const StepIndex *index;
     Arena *arena;
-    const Step *asker;
+    const Step *referrer;
     const Module *module; /* NULL: any, by name only */
     Str action;           /* empty: any */
     Str pattern;
     StepVec *found;
     bool by_id; /* one of them was found by its ID */
-} Search;
+} StepSearch;
 
-static bool module_fits(const Search *search, const Step *step)
+static bool module_matches(const StepSearch *search, const Step *step)
 {
     return search->module == NULL ||
            (step->spec->module == search->module &&
             (search->action.len == 0 || str_eq_c(search->action, step->spec->action->name)));
 }
 
-static void take_exact(Search *search, const Job *job, Str text)
+static void add_exact(StepSearch *search, const Job *job, Str text)
 {
-    const Entry *entry = entry_find(search->index, job, text);
-    for (uint32_t at = entry == NULL ? NONE : entry->first; at != NONE;) {
-        const Hit *hit = &search->index->hits.items[at];
-        at = hit->next;
+    const IndexEntry *entry = entry_find(search->index, job, text);
+    for (uint32_t pos = entry == NULL ? NONE : entry->first; pos != NONE;) {
+        const IndexHit *hit = &search->index->hits.items[pos];
+        pos = hit->next;
         if ((hit->by_name || search->module != NULL) &&
-            module_fits(search, &search->index->steps->items[hit->step])) {
+            module_matches(search, &search->index->steps->items[hit->step])) {
             VEC_PUSH(search->arena, search->found, hit->step);
             search->by_id |= !hit->by_name;
         }
     }
 }
 
-static bool glob_fits(const Search *search, const Step *step, Str pattern)
+static bool glob_matches(const StepSearch *search, const Step *step, Str pattern)
 {
     if (glob_match(pattern, step->name) ||
         (step->spec->has_for_each && glob_match(pattern, step->spec->name))) {
@@ -248,51 +249,52 @@ static bool glob_fits(const Search *search, const Step *step, Str pattern)
 }
 
 /* All matches, regardless of the step that refers to them. */
-static const StepVec *match_glob(const Search *search, const StepVec *among, Str pattern)
+static const StepVec *match_glob(const StepSearch *search, const StepVec *candidates, Str pattern)
 {
     StrMap *globs = search->index->globs;
-    Str key = arena_format(search->arena, "%p %p %" STR_FMT " %" STR_FMT, (const void *)among,
+    Str key = arena_format(search->arena, "%p %p %" STR_FMT " %" STR_FMT, (const void *)candidates,
                            (const void *)search->module, STR_ARG(search->action), STR_ARG(pattern));
-    StepVec *known = str_map_find(globs, key);
-    if (known != NULL) {
-        return known;
+    StepVec *cached = str_map_find(globs, key);
+    if (cached != NULL) {
+        return cached;
     }
-    known = ARENA_NEW(globs->arena, StepVec);
-    for (uint32_t i = 0; i < among->len; i++) {
-        const Step *step = &search->index->steps->items[among->items[i]];
-        if (module_fits(search, step) && glob_fits(search, step, pattern)) {
-            VEC_PUSH(globs->arena, known, step->index);
+    cached = ARENA_NEW(globs->arena, StepVec);
+    for (uint32_t i = 0; i < candidates->len; i++) {
+        const Step *step = &search->index->steps->items[candidates->items[i]];
+        if (module_matches(search, step) && glob_matches(search, step, pattern)) {
+            VEC_PUSH(globs->arena, cached, step->index);
         }
     }
-    str_map_put(globs, arena_copy(globs->arena, key), known);
-    return known;
+    str_map_put(globs, arena_copy(globs->arena, key), cached);
+    return cached;
 }
 
-static void take_glob(Search *search, const StepVec *among, Str pattern)
+static void add_glob_matches(StepSearch *search, const StepVec *candidates, Str pattern)
 {
-    const StepVec *matches = match_glob(search, among, pattern);
+    const StepVec *matches = match_glob(search, candidates, pattern);
     for (uint32_t i = 0; i < matches->len; i++) {
-        if (matches->items[i] != search->asker->index) {
+        if (matches->items[i] != search->referrer->index) {
             VEC_PUSH(search->arena, search->found, matches->items[i]);
         }
     }
 }
 
 /* "job#name": only that job is searched. A name may contain '#' as well. */
-static void take_qualified(Search *search, bool glob)
+static void add_qualified(StepSearch *search, bool glob)
 {
-    size_t at = str_find(search->pattern, STR("#"), 0);
-    for (; at != STR_NOT_FOUND && search->found->len == 0;
-         at = str_find(search->pattern, STR("#"), at + 1)) {
-        const JobSteps *job = str_map_find(&search->index->jobs, str_slice(search->pattern, 0, at));
-        Str name = str_from_offset(search->pattern, at + 1);
+    size_t pos = str_find(search->pattern, STR("#"), 0);
+    for (; pos != STR_NOT_FOUND && search->found->len == 0;
+         pos = str_find(search->pattern, STR("#"), pos + 1)) {
+        const JobSteps *job =
+            str_map_find(&search->index->jobs, str_slice(search->pattern, 0, pos));
+        Str name = str_from_offset(search->pattern, pos + 1);
         if (job == NULL || job->steps.len == 0) {
             continue;
         }
         if (glob) {
-            take_glob(search, &job->steps, name);
+            add_glob_matches(search, &job->steps, name);
         } else {
-            take_exact(search, search->index->steps->items[job->steps.items[0]].spec->job, name);
+            add_exact(search, search->index->steps->items[job->steps.items[0]].spec->job, name);
         }
     }
 }
@@ -303,8 +305,8 @@ static FindResult find_job(const StepIndex *index, uint32_t step, Str pattern, A
     bool any = false;
     bool glob = glob_is_pattern(pattern);
     const JobSteps *exact = glob ? NULL : str_map_find(&index->jobs, pattern);
-    uint32_t at = 0;
-    for (StrMapEntry *entry; glob && (entry = str_map_next(&index->jobs, &at)) != NULL;) {
+    uint32_t pos = 0;
+    for (StrMapEntry *entry; glob && (entry = str_map_next(&index->jobs, &pos)) != NULL;) {
         if (glob_match(pattern, entry->key)) {
             any = true;
             const JobSteps *job = entry->value;
@@ -320,26 +322,26 @@ static FindResult find_job(const StepIndex *index, uint32_t step, Str pattern, A
             VEC_PUSH(arena, found, exact->steps.items[i]);
         }
     }
-    return any || exact != NULL ? FIND_OK : FIND_NOTHING;
+    return any || exact != NULL ? FIND_OK : FIND_NONE;
 }
 
 /* A step that refers to an ID that it has itself refers to the others with that ID. */
-static void drop_self(Search *search)
+static void remove_self(StepSearch *search)
 {
     StepVec *found = search->found;
     if (found->len < 2) {
         return;
     }
-    uint32_t kept = 0;
+    uint32_t count = 0;
     for (uint32_t i = 0; i < found->len; i++) {
-        if (found->items[i] != search->asker->index) {
-            found->items[kept++] = found->items[i];
+        if (found->items[i] != search->referrer->index) {
+            found->items[count++] = found->items[i];
         }
     }
-    found->len = kept;
+    found->len = count;
 }
 
-static bool of_several_jobs(const Search *search)
+static bool in_several_jobs(const StepSearch *search)
 {
     const Step *steps = search->index->steps->items;
     for (uint32_t i = 1; i < search->found->len; i++) {
@@ -357,44 +359,44 @@ FindResult step_index_find(const StepIndex *index, uint32_t step, const Referenc
     if (reference->kind == REFERENCE_JOB) {
         return find_job(index, step, reference->pattern, arena, found);
     }
-    Search search = { .index = index,
-                      .arena = arena,
-                      .asker = &index->steps->items[step],
-                      .pattern = reference->pattern,
-                      .found = found };
+    StepSearch search = { .index = index,
+                          .arena = arena,
+                          .referrer = &index->steps->items[step],
+                          .pattern = reference->pattern,
+                          .found = found };
     if (reference->kind == REFERENCE_MODULE) {
         search.module = module_find(index, reference->module, &search.action);
         if (search.module == NULL) {
-            return FIND_NOTHING;
+            return FIND_NONE;
         }
     }
-    const Job *own = search.asker->spec->job;
+    const Job *own = search.referrer->spec->job;
     bool glob = !reference->literal && glob_is_pattern(search.pattern);
     /* Literal names take precedence: a step may be called "install [web]". */
-    take_exact(&search, own, search.pattern);
+    add_exact(&search, own, search.pattern);
     if (found->len == 0 && glob) {
-        take_glob(&search, &((JobSteps *)str_map_find(&index->jobs, own->name))->steps,
-                  search.pattern);
+        add_glob_matches(&search, &((JobSteps *)str_map_find(&index->jobs, own->name))->steps,
+                         search.pattern);
     }
     if (found->len > 0) {
-        drop_self(&search);
+        remove_self(&search);
         return FIND_OK;
     }
-    take_exact(&search, NULL, search.pattern);
+    add_exact(&search, NULL, search.pattern);
     if (found->len > 0) {
         /* An ID matches all steps that have it; a name that several jobs use is ambiguous. */
-        return !search.by_id && of_several_jobs(&search) ? FIND_AMBIGUOUS : FIND_OK;
+        return !search.by_id && in_several_jobs(&search) ? FIND_AMBIGUOUS : FIND_OK;
     }
-    take_qualified(&search, glob);
+    add_qualified(&search, glob);
     if (found->len == 0 && glob) {
-        take_glob(&search, &index->all, search.pattern);
+        add_glob_matches(&search, &index->all, search.pattern);
     }
-    return found->len > 0 ? FIND_OK : FIND_NOTHING;
+    return found->len > 0 ? FIND_OK : FIND_NONE;
 }
 
 /* Offers the names, or IDs, of the steps of `job` (NULL: all). */
-static void offer_steps(const StepIndex *index, const Job *job, const Module *module,
-                        Suggest *suggest)
+static void suggest_steps(const StepIndex *index, const Job *job, const Module *module,
+                          Suggest *suggest)
 {
     for (uint32_t i = 0; i < index->steps->count && suggest->offers < SUGGEST_OFFERS_MAX; i++) {
         const Step *step = &index->steps->items[i];
@@ -415,8 +417,8 @@ bool step_index_suggest(const StepIndex *index, uint32_t step, const Reference *
     Suggest suggest = suggest_make(reference->pattern);
     *near = NONE;
     if (reference->kind == REFERENCE_JOB) {
-        uint32_t at = 0;
-        for (StrMapEntry *entry; (entry = str_map_next(&index->jobs, &at)) != NULL;) {
+        uint32_t pos = 0;
+        for (StrMapEntry *entry; (entry = str_map_next(&index->jobs, &pos)) != NULL;) {
             suggest_offer(&suggest, entry->key);
         }
         return suggest_found(&suggest, out);
@@ -425,15 +427,15 @@ bool step_index_suggest(const StepIndex *index, uint32_t step, const Reference *
     const Module *module =
         reference->kind == REFERENCE_MODULE ? module_find(index, reference->module, &action) : NULL;
     const Job *own = index->steps->items[step].spec->job;
-    offer_steps(index, own, module, &suggest);
+    suggest_steps(index, own, module, &suggest);
     if (!suggest_found(&suggest, out)) {
         own = NULL;
-        offer_steps(index, NULL, module, &suggest);
+        suggest_steps(index, NULL, module, &suggest);
     }
     if (!suggest_found(&suggest, out)) {
         return false;
     }
-    const Entry *entry = entry_find(index, own, *out);
+    const IndexEntry *entry = entry_find(index, own, *out);
     *near = entry == NULL ? NONE : index->hits.items[entry->first].step;
     return true;
 }

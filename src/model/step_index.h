@@ -20,7 +20,7 @@ StepIndex *step_index_new(Arena *arena, const Steps *steps);
 
 typedef enum FindResult {
     FIND_OK, /* `found` has the steps, in file order; for a job without steps, none */
-    FIND_NOTHING,
+    FIND_NONE,
     FIND_AMBIGUOUS, /* one name, several jobs: `found` has them all */
 } FindResult;
 

@@ -13,8 +13,8 @@ typedef struct StepKey {
     const char *example; /* steps in YAML; may be NULL; the tests load it */
 } StepKey;
 
-/* Iterates over all of them, requisites last; false at the end. `*at` is 0 at the start. */
-bool step_key_next(uint32_t *at, StepKey *out);
+/* Iterates over all of them, requisites last; false at the end. `*pos` is 0 at the start. */
+bool step_key_next(uint32_t *pos, StepKey *out);
 
 /* Whether a key is one of require, watch_in, onfail_all ... */
 bool requisite_key_is(Str key);

@@ -1,6 +1,6 @@
 #include "model/step_params.h"
 
-#include "model/document_place.h"
+#include "model/document_location.h"
 
 enum {
     CLAIMS_EXPECTED = 3 /* of a typical step: itself, its owner, its group */
@@ -60,8 +60,8 @@ static void hint_at_missing(const StepSpec *spec, uint64_t params_set, uint32_t 
     problem->hint = arena_format(problems->arena, "add '%s: ...' (%s)", params[missing].name,
                                  params[missing].help);
     for (uint32_t i = 0; params[i].name != NULL; i++) {
-        if (is_set(params_set, i) && id_params_hold(ids, str_from_c(params[i].name)) &&
-            id_params_hold(ids, str_from_c(params[missing].name))) {
+        if (is_set(params_set, i) && id_params_include(ids, str_from_c(params[i].name)) &&
+            id_params_include(ids, str_from_c(params[missing].name))) {
             problem->hint =
                 arena_format(problems->arena, "'%s' is only a name: write '%s: ...' (%s)",
                              params[i].name, params[missing].name, params[missing].help);
@@ -79,7 +79,7 @@ bool step_params_complete(const StepSpec *spec, uint64_t params_set, const Sourc
             ok = ok && is_set(params_set, i);
         } else if (spec->action->params[i].required && !is_set(params_set, i)) {
             Problem *problem =
-                document_problem(problems, sources, SEVERITY_ERROR, "E0307", spec->action_place,
+                document_problem(problems, sources, SEVERITY_ERROR, "E0307", spec->action_location,
                                  "'%s.%s' requires the parameter '%s'", spec->module->name,
                                  spec->action->name, spec->action->params[i].name);
             hint_at_missing(spec, params_set, i, problems, problem);
@@ -94,8 +94,8 @@ static bool are_all_known(const Step *step)
     const StepSpec *spec = step->spec;
     uint32_t count = spec->params_unreadable ? 0 : action_param_count(spec->action);
     for (uint32_t i = 0; i < count; i++) {
-        bool given = is_set(spec->params_set, i);
-        if (value_is_missing(step->values[i]) && (given || spec->action->params[i].required)) {
+        bool input = is_set(spec->params_set, i);
+        if (value_is_missing(step->values[i]) && (input || spec->action->params[i].required)) {
             return false;
         }
     }
@@ -106,18 +106,18 @@ bool step_params_verify(const Step *step, const Sources *sources, Arena *arena, 
 {
     const StepSpec *spec = step->spec;
     const Action *action = spec->action;
-    const char *at = NULL;
+    const char *pos = NULL;
     Error err;
-    if ((action->verify == NULL || action->verify(arena, action, step->values, &at, &err)) &&
+    if ((action->verify == NULL || action->verify(arena, action, step->values, &pos, &err)) &&
         (action->verify_all == NULL || !are_all_known(step) ||
-         action->verify_all(arena, action, step->values, &at, &err))) {
+         action->verify_all(arena, action, step->values, &pos, &err))) {
         return true;
     }
-    int index = at == NULL ? -1 : action_param_index(spec->action, str_from_c(at));
+    int index = pos == NULL ? -1 : action_param_index(spec->action, str_from_c(pos));
     document_problem(problems, sources, SEVERITY_ERROR, "E0308",
                      index >= 0 && is_set(spec->params_set, (uint32_t)index)
                          ? spec->params[index]->value
-                         : spec->action_place,
+                         : spec->action_location,
                      "%s", err.text);
     return false;
 }
@@ -144,7 +144,7 @@ static bool has_claims(const Action *action)
     return any;
 }
 
-void step_find_claims(Step *step, Arena *arena)
+void step_collect_claims(Step *step, Arena *arena)
 {
     const Action *action = step->spec->action;
     if (!has_claims(action)) {

@@ -18,7 +18,7 @@ DynamicOutcome step_params_evaluate(const Step *step, StepEvaluate evaluate, voi
 /* Lets the action check the values that are known at load time. */
 MUST_CHECK bool step_params_verify(const Step *step, const Sources *sources, Arena *arena,
                                    Problems *problems);
-void step_find_claims(Step *step, Arena *arena);
+void step_collect_claims(Step *step, Arena *arena);
 
 /* Adds a problem for each required parameter that is not in `params_set`. For steps with `use`, the
  * code that resolves it calls this with the combined parameters. */

@@ -1,4 +1,4 @@
-#include "model/document_place.h"
+#include "model/document_location.h"
 #include "model/parse.h"
 
 enum {
@@ -17,92 +17,108 @@ enum {
 
 static const Field step_fields[] = {
     { "name", FIELD_NAME,
-      .about = { .help = "Name of the step.",
-                 .text = "Names must be unique within a file; JOB#NAME is the ID of the step. The "
-                         "default is derived from the\n"
-                         "action and what it manages. A name cannot contain templates.\n" } },
+      .documentation = { .help = "Name of the step.",
+                         .text =
+                             "Names must be unique within a file; JOB#NAME is the ID of the step. "
+                             "The "
+                             "default is derived from the\n"
+                             "action and what it manages. A name cannot contain templates.\n" } },
     { "action", FIELD_NAME,
-      .about = { .help = "Action of the step, such as 'file.managed'.",
-                 .text = "In the short form, the parameters are directly below the action: "
-                         "'file.managed: [..]' is the same as\n"
-                         "'action: file.managed' with 'parameters: [..]'. 'eden help actions' "
-                         "lists all actions.\n",
-                 .example = "- name: greet\n"
-                            "  action: file.managed\n"
-                            "  parameters:\n"
-                            "    - name: /etc/motd\n"
-                            "    - content: Welcome.\n" } },
+      .documentation = { .help = "Action of the step, such as 'file.managed'.",
+                         .text =
+                             "In the short form, the parameters are directly below the action: "
+                             "'file.managed: [..]' is the same as\n"
+                             "'action: file.managed' with 'parameters: [..]'. 'eden help actions' "
+                             "lists all actions.\n",
+                         .example = "- name: greet\n"
+                                    "  action: file.managed\n"
+                                    "  parameters:\n"
+                                    "    - name: /etc/motd\n"
+                                    "    - content: Welcome.\n" } },
     { "parameters", FIELD_ANY,
-      .about = { .help = "Parameters of the action: a map, or a list of one-key maps.",
-                 .text = "Strings may contain templates, which are rendered when the step runs. "
-                         "Requisites can also be\n"
-                         "written among the parameters.\n" } },
+      .documentation = { .help = "Parameters of the action: a map, or a list of one-key maps.",
+                         .text = "Strings may contain templates, which are rendered when the step "
+                                 "runs. "
+                                 "Requisites can also be\n"
+                                 "written among the parameters.\n" } },
     { "conditions", FIELD_MAP,
-      .about = { .help = "Conditions for running the step and for its success: 'when', 'success', "
-                         "'continue'.",
-                 .text = "Conditions are bare expressions, without braces. If 'when' is false,\n"
-                         "the step is skipped; with 'retry', it waits, and fails when all\n"
-                         "retries are used up. 'success' is evaluated after the action and can\n"
-                         "use its result as 'step'; if it is false, the step fails. In a\n"
-                         "cluster, 'continue' delays the next batch. 'limit' is the number of\n"
-                         "retries; 0 means no limit.\n",
-                 .example = "- name: enough room\n"
-                            "  cmd.run:\n"
-                            "    - cmd: df --output=pcent / | tail -1 | tr -d ' %'\n"
-                            "  conditions:\n"
-                            "    when:\n"
-                            "      condition: server.os == 'debian'\n"
-                            "      retry: {interval: 30s, limit: 20}\n"
-                            "    success:\n"
-                            "      condition: step.StdOut | int < 80\n" } },
+      .documentation = { .help = "Conditions for running the step and for its success: 'when', "
+                                 "'success', "
+                                 "'continue'.",
+                         .text =
+                             "Conditions are bare expressions, without braces. If 'when' is "
+                             "false,\n"
+                             "the step is skipped; with 'retry', it waits, and fails when all\n"
+                             "retries are used up. 'success' is evaluated after the action and "
+                             "can\n"
+                             "use its result as 'step'; if it is false, the step fails. In a\n"
+                             "cluster, 'continue' delays the next batch. 'limit' is the number of\n"
+                             "retries; 0 means no limit.\n",
+                         .example = "- name: enough room\n"
+                                    "  cmd.run:\n"
+                                    "    - cmd: df --output=pcent / | tail -1 | tr -d ' %'\n"
+                                    "  conditions:\n"
+                                    "    when:\n"
+                                    "      condition: server.os == 'debian'\n"
+                                    "      retry: {interval: 30s, limit: 20}\n"
+                                    "    success:\n"
+                                    "      condition: step.StdOut | int < 80\n" } },
     { "runOptions", FIELD_MAP,
-      .about = { .help = "How the step runs: 'timeout', 'retry', and for a cluster 'sync', "
-                         "'serialize', 'target'.",
-                 .text = "'retry' repeats the action itself until it succeeds and 'until' is\n"
-                         "true. These options can also be set for all steps in a file.\n",
-                 .example = "- name: fetch it\n"
-                            "  cmd.run: [{cmd: 'fetch > /srv/data'}]\n"
-                            "  runOptions:\n"
-                            "    timeout: 5m\n"
-                            "    retry: {interval: 10s, limit: 3, until: step.ExitCode == 0}\n" } },
+      .documentation = { .help = "How the step runs: 'timeout', 'retry', and for a cluster 'sync', "
+                                 "'serialize', 'target'.",
+                         .text =
+                             "'retry' repeats the action itself until it succeeds and 'until' is\n"
+                             "true. These options can also be set for all steps in a file.\n",
+                         .example = "- name: fetch it\n"
+                                    "  cmd.run: [{cmd: 'fetch > /srv/data'}]\n"
+                                    "  runOptions:\n"
+                                    "    timeout: 5m\n"
+                                    "    retry: {interval: 10s, limit: 3, until: step.ExitCode == "
+                                    "0}\n" } },
     { "order", FIELD_ANY,
-      .about = { .help = "'first', 'last', or a number: numbered steps run before those without an "
-                         "order." } },
+      .documentation = { .help = "'first', 'last', or a number: numbered steps run before those "
+                                 "without an "
+                                 "order." } },
     { "forEach", FIELD_ANY,
-      .about = { .help = "Create one step for each item of a list or map.",
-                 .text = "For a list, the current item is 'item'; for a map, use 'item.key' and\n"
-                         "'item.value'. The instances are named NAME[KEY], and a requisite on\n"
-                         "NAME refers to all of them. The list must be known before the run: it\n"
-                         "can use variables, facts and macros, but not results of steps.\n",
-                 .example = "- name: a directory per shop\n"
-                            "  forEach: [books, tea]\n"
-                            "  file.directory:\n"
-                            "    - name: /srv/{{ item }}\n" } },
+      .documentation = { .help = "Create one step for each item of a list or map.",
+                         .text =
+                             "For a list, the current item is 'item'; for a map, use 'item.key' "
+                             "and\n"
+                             "'item.value'. The instances are named NAME[KEY], and a requisite on\n"
+                             "NAME refers to all of them. The list must be known before the run: "
+                             "it\n"
+                             "can use variables, facts and macros, but not results of steps.\n",
+                         .example = "- name: a directory per shop\n"
+                                    "  forEach: [books, tea]\n"
+                                    "  file.directory:\n"
+                                    "    - name: /srv/{{ item }}\n" } },
     { "secret", FIELD_BOOL,
-      .about = { .help = "Whether the output, result and changes of the step are secret.",
-                 .text = "Reports show (secret) instead. Later steps can use the values, and "
-                         "whatever they derive from them is\n"
-                         "secret too. See 'eden help secrets'.\n",
-                 .example = "- name: token\n"
-                            "  secret: true\n"
-                            "  cmd.run: [{cmd: vault read -field=token app}]\n"
-                            "- name: keep it\n"
-                            "  file.managed:\n"
-                            "    - name: /etc/app/token\n"
-                            "    - content: \"{{ steps['token'].StdOut }}\"\n" } },
+      .documentation = { .help = "Whether the output, result and changes of the step are secret.",
+                         .text =
+                             "Reports show (secret) instead. Later steps can use the values, and "
+                             "whatever they derive from them is\n"
+                             "secret too. See 'eden help secrets'.\n",
+                         .example = "- name: token\n"
+                                    "  secret: true\n"
+                                    "  cmd.run: [{cmd: vault read -field=token app}]\n"
+                                    "- name: keep it\n"
+                                    "  file.managed:\n"
+                                    "    - name: /etc/app/token\n"
+                                    "    - content: \"{{ steps['token'].StdOut }}\"\n" } },
     { "metadata", FIELD_MAP,
-      .about = { .help = "Name, labels and annotations of a step that has a 'spec'." } },
-    { "spec", FIELD_MAP, .about = { .help = "All other keys of a step that has 'metadata'." } },
+      .documentation = { .help = "Name, labels and annotations of a step that has a 'spec'." } },
+    { "spec", FIELD_MAP,
+      .documentation = { .help = "All other keys of a step that has 'metadata'." } },
     { 0 },
 };
 
-bool step_key_next(uint32_t *at, StepKey *out)
+bool step_key_next(uint32_t *pos, StepKey *out)
 {
-    uint32_t index = (*at)++;
+    uint32_t index = (*pos)++;
     if (index >= STEP_FIELDS) {
         return requisite_key_at(index - STEP_FIELDS, out);
     }
-    *out = step_fields[index].about;
+    *out = step_fields[index].documentation;
     out->name = step_fields[index].name;
     return true;
 }
@@ -114,7 +130,7 @@ enum {
 /* A step while its keys are collected. */
 typedef struct Builder {
     const SiteLoad *load;
-    Value given[STEP_FIELDS];
+    Value input[STEP_FIELDS];
     Value short_action; /* the key of `some.action: [..]`; missing: none */
     Value short_parameters;
     Requisites requisites;
@@ -169,13 +185,13 @@ static bool take_parameter_key(void *context, const MapEntry *entry)
         return false;
     }
     if (str_eq(name, STR("order"))) {
-        if (!value_is_missing(b->given[STEP_ORDER])) {
-            site_hint_other(b->load,
-                            site_problem(b->load, "E0310", entry->key, "'order' is given twice"),
-                            b->given[STEP_ORDER]);
+        if (!value_is_missing(b->input[STEP_ORDER])) {
+            site_hint_duplicate(
+                b->load, site_problem(b->load, "E0310", entry->key, "'order' is given twice"),
+                b->input[STEP_ORDER]);
             b->ok = false;
         } else if (entry->value.kind != VALUE_NULL) {
-            b->given[STEP_ORDER] = entry->value;
+            b->input[STEP_ORDER] = entry->value;
         }
         return true;
     }
@@ -184,14 +200,14 @@ static bool take_parameter_key(void *context, const MapEntry *entry)
 
 static void offer_requisites(void *context, Suggest *suggest)
 {
-    requisite_keys_offer(suggest);
+    requisite_keys_suggest(suggest);
 }
 
 /* An unknown key is most likely a misplaced parameter. */
 static Str explain_key(void *context, Str name)
 {
     const Builder *b = context;
-    Value key = value_is_missing(b->short_action) ? b->given[STEP_ACTION] : b->short_action;
+    Value key = value_is_missing(b->short_action) ? b->input[STEP_ACTION] : b->short_action;
     const Module *module;
     const Action *action;
     if (!value_is_string(key) ||
@@ -204,41 +220,41 @@ static Str explain_key(void *context, Str name)
         STR_ARG(value_is_missing(b->short_action) ? STR("parameters") : value_str(key)));
 }
 
-static void read_keys(Builder *b, Value given)
+static void read_keys(Builder *b, Value input)
 {
     FieldSet set = { .what = "a step",
                      .fields = step_fields,
-                     .take = take_step_key,
-                     .offer = offer_requisites,
+                     .handle_key = take_step_key,
+                     .suggest_names = offer_requisites,
                      .explain = explain_key,
                      .context = b,
                      .names_actions = true };
-    fields_clear(step_fields, b->given);
-    b->ok = fields_read(b->load, &set, given, b->given) && b->ok;
-    Value spec = b->given[STEP_SPEC];
+    fields_clear(step_fields, b->input);
+    b->ok = fields_read(b->load, &set, input, b->input) && b->ok;
+    Value spec = b->input[STEP_SPEC];
     if (!value_is_missing(spec)) {
-        b->given[STEP_SPEC] = value_missing();
-        b->ok = fields_read(b->load, &set, spec, b->given) && b->ok;
+        b->input[STEP_SPEC] = value_missing();
+        b->ok = fields_read(b->load, &set, spec, b->input) && b->ok;
     }
     Value name = value_missing();
-    if (!value_is_missing(b->given[STEP_METADATA])) {
-        b->ok = document_metadata(b->load, b->given[STEP_METADATA], &name) && b->ok;
+    if (!value_is_missing(b->input[STEP_METADATA])) {
+        b->ok = document_metadata(b->load, b->input[STEP_METADATA], &name) && b->ok;
     }
-    if (!value_is_missing(name) && !value_is_missing(b->given[STEP_NAME])) {
-        site_hint_other(b->load,
-                        site_problem(b->load, "E0310", name, "the step already has a name"),
-                        b->given[STEP_NAME]);
+    if (!value_is_missing(name) && !value_is_missing(b->input[STEP_NAME])) {
+        site_hint_duplicate(b->load,
+                            site_problem(b->load, "E0310", name, "the step already has a name"),
+                            b->input[STEP_NAME]);
         b->ok = false;
     } else if (!value_is_missing(name)) {
-        b->given[STEP_NAME] = name;
+        b->input[STEP_NAME] = name;
     }
 }
 
 /* Finds the action and its parameters: `action` and `parameters`, or the short form. */
 static bool read_action(Builder *b, Value step, ActionCall *call)
 {
-    Value name = b->given[STEP_ACTION];
-    Value parameters = b->given[STEP_PARAMETERS];
+    Value name = b->input[STEP_ACTION];
+    Value parameters = b->input[STEP_PARAMETERS];
     *call = (ActionCall){ 0 };
     if (!value_is_missing(b->short_action)) {
         if (!value_is_missing(name)) {
@@ -264,127 +280,130 @@ static bool read_action(Builder *b, Value step, ActionCall *call)
     } else {
         found = action_call_find(b->load, name, call);
     }
-    FieldSet others = { .take = take_parameter_key, .offer = offer_requisites, .context = b };
+    FieldSet others = { .handle_key = take_parameter_key,
+                        .suggest_names = offer_requisites,
+                        .context = b };
     return action_call_params(b->load, parameters, &others, call) && found;
 }
 
-static bool read_conditions(const SiteLoad *load, Value given, StepSpec *out)
+static bool read_conditions(const SiteLoad *load, Value input, StepSpec *out)
 {
-    if (value_is_missing(given)) {
+    if (value_is_missing(input)) {
         return true;
     }
     Condition *conditions = arena_alloc_zero(load->arena, 3 * sizeof *conditions);
     out->when = &conditions[0];
     out->success = &conditions[1];
     out->proceed = &conditions[2];
-    return conditions_parse(load, given, &conditions[0], &conditions[1], &conditions[2]);
+    return conditions_parse(load, input, &conditions[0], &conditions[1], &conditions[2]);
 }
 
 /* Overrides those of the file that the step sets. */
-static bool read_run_options(const SiteLoad *load, Value given, StepSpec *out)
+static bool read_run_options(const SiteLoad *load, Value input, StepSpec *out)
 {
-    if (value_is_missing(given)) {
+    if (value_is_missing(input)) {
         return true;
     }
     RunOptions *options = ARENA_NEW(load->arena, RunOptions);
     *options = *out->run;
     out->run = options;
-    return run_options_parse(load, given, options);
+    return run_options_parse(load, input, options);
 }
 
-static bool read_order(const SiteLoad *load, Value given, StepSpec *out)
+static bool read_order(const SiteLoad *load, Value input, StepSpec *out)
 {
     out->order = ORDER_NONE;
-    if (value_is_missing(given)) {
+    if (value_is_missing(input)) {
         return true;
     }
-    Str word = value_is_string(given) ? value_str(given) : STR_EMPTY;
+    Str word = value_is_string(input) ? value_str(input) : STR_EMPTY;
     if (str_eq(word, STR("first"))) {
         out->order = ORDER_FIRST;
     } else if (str_eq(word, STR("last"))) {
         out->order = ORDER_LAST;
-    } else if (given.kind == VALUE_INT && given.integer >= 0) {
+    } else if (input.kind == VALUE_INT && input.integer >= 0) {
         out->order = ORDER_NUMBER;
-        out->order_number = given.integer;
+        out->order_number = input.integer;
     } else {
-        site_problem(load, "E0303", given,
+        site_problem(load, "E0303", input,
                      "'order' must be 'first', 'last' or a non-negative integer");
         return false;
     }
     return true;
 }
 
-void for_each_unknown(const SiteLoad *load, Value place)
+void for_each_unknown(const SiteLoad *load, Value location)
 {
     Problem *problem =
-        site_problem(load, "E0317", place,
+        site_problem(load, "E0317", location,
                      "'forEach' must be known before the run, but this depends on the run");
     problem->hint = STR("it can use variables, facts and macros, but not the results of steps");
 }
 
-void for_each_of_scalar(const SiteLoad *load, Value place, Value items)
+void for_each_of_scalar(const SiteLoad *load, Value location, Value items)
 {
-    Problem *problem = site_problem(
-        load, "E0316", place, "'forEach' requires a list or a map, not %s", site_kind_name(items));
+    Problem *problem =
+        site_problem(load, "E0316", location, "'forEach' requires a list or a map, not %s",
+                     site_kind_name(items));
     problem->hint = STR("write a list, such as [web, db]");
 }
 
-static bool check_for_each(const SiteLoad *load, const Dynamic *given)
+static bool check_for_each(const SiteLoad *load, const Dynamic *input)
 {
-    if (dynamic_uses_steps(given)) {
-        for_each_unknown(load, given->value);
+    if (dynamic_uses_steps(input)) {
+        for_each_unknown(load, input->value);
         return false;
     }
-    if (given->kind == DYNAMIC_TEXT) {
-        Problem *problem = site_problem(load, "E0316", given->value,
+    if (input->kind == DYNAMIC_TEXT) {
+        Problem *problem = site_problem(load, "E0316", input->value,
                                         "'forEach' requires a list or a map, not a string");
         problem->hint = STR("a single '{{ expression }}' keeps its type");
         return false;
     }
-    bool walks = given->kind != DYNAMIC_CONSTANT || given->value.kind == VALUE_LIST ||
-                 given->value.kind == VALUE_MAP;
+    bool walks = input->kind != DYNAMIC_CONSTANT || input->value.kind == VALUE_LIST ||
+                 input->value.kind == VALUE_MAP;
     if (!walks) {
-        for_each_of_scalar(load, given->value, given->value);
+        for_each_of_scalar(load, input->value, input->value);
     }
     return walks;
 }
 
-static bool read_for_each(const SiteLoad *load, Value given, StepSpec *out)
+static bool read_for_each(const SiteLoad *load, Value input, StepSpec *out)
 {
     out->for_each = (Dynamic){ .kind = DYNAMIC_CONSTANT, .value = value_null() };
-    if (value_is_missing(given)) {
+    if (value_is_missing(input)) {
         return true;
     }
     out->has_for_each = true;
     static const SiteNames names = { .steps = true };
     SiteLoad inner = site_load_with_names(load, &names);
-    if (!site_compile(&inner, given, &out->for_each) || !check_for_each(load, &out->for_each)) {
+    if (!site_compile(&inner, input, &out->for_each) || !check_for_each(load, &out->for_each)) {
         out->for_each = (Dynamic){ .kind = DYNAMIC_CONSTANT, .value = value_missing() };
         return false;
     }
     return true;
 }
 
-static bool read_name(const SiteLoad *load, Value given, const ActionCall *call, Value step,
+static bool read_name(const SiteLoad *load, Value input, const ActionCall *call, Value step,
                       StepSpec *out)
 {
-    out->name_place = value_is_missing(given) ? call->place : given;
-    if (!value_is_missing(given)) {
-        out->name = str_trim(value_str(given));
+    out->name_location = value_is_missing(input) ? call->location : input;
+    if (!value_is_missing(input)) {
+        out->name = str_trim(value_str(input));
     } else if (call->action != NULL) {
         Str id = action_call_id(load, call);
         out->name = arena_format(load->arena, "%s.%s%s%" STR_FMT, call->module->name,
                                  call->action->name, id.len > 0 ? " " : "", STR_ARG(id));
     } else {
-        out->name_place = step;
+        out->name_location = step;
         out->name = STR_EMPTY;
     }
     if (out->name.len > NAME_MAX_BYTES) {
-        if (value_is_missing(given)) {
+        if (value_is_missing(input)) {
             out->name.len = NAME_MAX_BYTES;
             return true;
         }
-        site_problem(load, "E0303", given, "a name can have at most %d bytes", NAME_MAX_BYTES);
+        site_problem(load, "E0303", input, "a name can have at most %d bytes", NAME_MAX_BYTES);
         return false;
     }
     return true;
@@ -400,10 +419,11 @@ static void hint_at_reactions(const SiteLoad *load, const StepSpec *spec)
         const Requisite *requisite = &spec->requisites[i];
         bool watch = requisite->kind == REQUISITE_WATCH;
         if (!requisite->in && (watch || requisite->kind == REQUISITE_LISTEN)) {
-            Problem *hint = site_hint(
-                load, "E0320", requisite->place, "'%s.%s' does not react to changes: here '%s' %s",
-                spec->module->name, spec->action->name, watch ? "watch" : "listen",
-                watch ? "is the same as 'require'" : "does nothing");
+            Problem *hint =
+                site_hint(load, "E0320", requisite->location,
+                          "'%s.%s' does not react to changes: here '%s' %s", spec->module->name,
+                          spec->action->name, watch ? "watch" : "listen",
+                          watch ? "is the same as 'require'" : "does nothing");
             if (hint != NULL && watch) {
                 hint->hint = STR("write 'require'");
             }
@@ -431,17 +451,17 @@ static bool has_for_each(Value step)
     return (own != NULL && own->kind != VALUE_NULL) || (inner != NULL && inner->kind != VALUE_NULL);
 }
 
-bool step_parse(const SiteLoad *outer, Value given, const RunOptions *base, StepSpec *out)
+bool step_parse(const SiteLoad *outer, Value input, const RunOptions *base, StepSpec *out)
 {
-    const SiteNames names = { .steps = true, .item = has_for_each(given) };
+    const SiteNames names = { .steps = true, .item = has_for_each(input) };
     SiteLoad inner = site_load_with_names(outer, &names);
     const SiteLoad *load = &inner;
     Builder b = { .load = load,
                   .short_action = value_missing(),
                   .short_parameters = value_missing(),
                   .ok = true };
-    *out = (StepSpec){ .place = given,
-                       .action_place = given,
+    *out = (StepSpec){ .location = input,
+                       .action_location = input,
                        .module = &unknown_module,
                        .action = unknown_actions,
                        .params_unreadable = true,
@@ -449,15 +469,15 @@ bool step_parse(const SiteLoad *outer, Value given, const RunOptions *base, Step
                        .success = &condition_none,
                        .proceed = &condition_none,
                        .run = base };
-    if (given.kind != VALUE_MAP) {
-        site_problem(load, "E0303", given, "a step must be a map, not %s", site_kind_name(given))
+    if (input.kind != VALUE_MAP) {
+        site_problem(load, "E0303", input, "a step must be a map, not %s", site_kind_name(input))
             ->hint = STR("a step is an action with its parameters: 'cmd.run: {cmd: ...}'");
         return false;
     }
-    read_keys(&b, given);
+    read_keys(&b, input);
     ActionCall call;
-    bool ok = read_action(&b, given, &call);
-    out->action_place = call.place;
+    bool ok = read_action(&b, input, &call);
+    out->action_location = call.location;
     out->module = call.module;
     out->action = call.action;
     out->params = call.params;
@@ -466,12 +486,12 @@ bool step_parse(const SiteLoad *outer, Value given, const RunOptions *base, Step
     out->params_unreadable = call.params_unreadable;
     out->params_invalid = !ok;
     out->values = call.values;
-    ok = read_name(load, b.given[STEP_NAME], &call, given, out) && ok;
-    ok = read_conditions(load, b.given[STEP_CONDITIONS], out) && ok;
-    ok = read_run_options(load, b.given[STEP_RUN_OPTIONS], out) && ok;
-    ok = read_order(load, b.given[STEP_ORDER], out) && ok;
-    ok = read_for_each(load, b.given[STEP_FOR_EACH], out) && ok;
-    out->secret = b.given[STEP_SECRET].kind == VALUE_BOOL && b.given[STEP_SECRET].boolean;
+    ok = read_name(load, b.input[STEP_NAME], &call, input, out) && ok;
+    ok = read_conditions(load, b.input[STEP_CONDITIONS], out) && ok;
+    ok = read_run_options(load, b.input[STEP_RUN_OPTIONS], out) && ok;
+    ok = read_order(load, b.input[STEP_ORDER], out) && ok;
+    ok = read_for_each(load, b.input[STEP_FOR_EACH], out) && ok;
+    out->secret = b.input[STEP_SECRET].kind == VALUE_BOOL && b.input[STEP_SECRET].boolean;
     out->requisites = b.requisites.items;
     out->requisite_count = b.requisites.len;
     hint_at_reactions(load, out);

@@ -6,8 +6,9 @@ DEFINE_ENUM_NAMES(TurnKind, turn_kind, [TURN_START] = "start", [TURN_JOIN] = "jo
                   [TURN_FINISH] = "finish", [TURN_WAKE] = "wake", [TURN_GIVE_UP] = "give up")
 DEFINE_ENUM_NAMES(TurnEnd,
                   turn_end, [TURN_ACTS] = "acts", [TURN_WAITS] = "waits", [TURN_ENDED] = "ended")
-DEFINE_ENUM_NAMES(TurnBar, turn_bar, [BAR_NONE] = "none", [BAR_INTERRUPTED] = "interrupted",
-                  [BAR_TARGET] = "target", [BAR_LEAVING] = "leaving", [BAR_HELD] = "held")
+DEFINE_ENUM_NAMES(
+    TurnOverride, turn_override, [OVERRIDE_NONE] = "none", [OVERRIDE_INTERRUPTED] = "interrupted",
+    [OVERRIDE_TARGET] = "target", [OVERRIDE_REBOOT] = "leaving", [OVERRIDE_WAIT] = "held")
 DEFINE_ENUM_NAMES(ConditionName,
                   condition, [CONDITION_WHEN] = "when", [CONDITION_SUCCESS] = "success",
                   [CONDITION_CONTINUE] = "continue", [CONDITION_UNTIL] = "until")

@@ -27,15 +27,15 @@ const char *turn_end_name(TurnEnd end);
 bool turn_end_from_name(Str name, TurnEnd *out);
 
 /* A reason why requisites and conditions were not considered. */
-typedef enum TurnBar {
-    BAR_NONE,
-    BAR_INTERRUPTED, /* the run was interrupted */
-    BAR_TARGET,      /* runOptions.target does not include this node */
-    BAR_LEAVING,     /* a step requested a reboot: the remaining steps run after it */
-    BAR_HELD,        /* it waits for something outside of the run, or has done so for too long */
-} TurnBar;
-const char *turn_bar_name(TurnBar bar);
-bool turn_bar_from_name(Str name, TurnBar *out);
+typedef enum TurnOverride {
+    OVERRIDE_NONE,
+    OVERRIDE_INTERRUPTED, /* the run was interrupted */
+    OVERRIDE_TARGET,      /* runOptions.target does not include this node */
+    OVERRIDE_REBOOT,      /* a step requested a reboot: the remaining steps run after it */
+    OVERRIDE_WAIT, /* it waits for something outside of the run, or has done so for too long */
+} TurnOverride;
+const char *turn_override_name(TurnOverride override);
+bool turn_override_from_name(Str name, TurnOverride *out);
 
 /* The conditions of a step, by their names in a site. */
 typedef enum ConditionName {
@@ -47,13 +47,13 @@ typedef enum ConditionName {
 const char *condition_name(ConditionName condition);
 bool condition_from_name(Str name, ConditionName *out);
 
-typedef struct Asked {
+typedef struct ConditionEvaluation {
     ConditionName condition;
     Answer answer;
     Str text;      /* as written */
     bool retries;  /* it can be evaluated again, `limit` times */
     int64_t limit; /* 0: no limit */
-} Asked;
+} ConditionEvaluation;
 
 typedef enum TurnParams {
     PARAMS_OK,
@@ -66,19 +66,19 @@ bool turn_params_from_name(Str name, TurnParams *out);
 typedef struct Turn {
     TurnKind kind;
     Work work;
-    TurnBar bar;
+    TurnOverride override;
     bool decided; /* `decision` is set; its edge belongs to the graph */
     Decision decision;
     TurnParams params;
-    bool acted; /* `seen` is set */
-    Observed seen;
-    uint32_t first_asked; /* in Turns.asked: evaluations in this turn, in order */
-    uint32_t asked_count;
+    bool has_observation; /* `observation` is set */
+    Observation observation;
+    uint32_t first_evaluation; /* in Turns.evaluations: evaluations in this turn, in order */
+    uint32_t evaluation_count;
     TurnEnd end;
     StepStatus status; /* for TURN_ENDED */
 } Turn;
 
 typedef struct Turns {
     VEC(Turn) list;
-    VEC(Asked) asked;
+    VEC(ConditionEvaluation) evaluations;
 } Turns;

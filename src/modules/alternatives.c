@@ -78,7 +78,7 @@ static bool set_apply(Call *call, Outcome *outcome, Error *err)
 static const ParamSpec set_params[] = {
     { "name", PARAM_STRING, .required = true, .help = "generic name, such as editor",
       .claims = "alternative" },
-    { "path", PARAM_PATH, .decides = "path", .required = true, .help = "path of the program to use",
+    { "path", PARAM_PATH, .aspect = "path", .required = true, .help = "path of the program to use",
       .claims = "needs:path" },
     { 0 },
 };

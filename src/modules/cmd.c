@@ -491,7 +491,7 @@ static const char *cmd_reaction(const Action *action, const Value *params)
 
 static const Action actions[] = {
     { "run", "Run a command.", run_params, run_check, run_apply, run_react, run_query, run_claims,
-      .verify_all = run_verify, .reaction = cmd_reaction, .repeats = true, .cost_ms = 100,
+      .verify_all = run_verify, .reaction = cmd_reaction, .always_changes = true, .cost_ms = 100,
       .text = "A command that ran counts as changed. The guards 'creates', 'unless' and\n"
               "'onlyif' prevent it from running if there is nothing to do; then the step is ok.\n"
               "A plan evaluates them too. In reaction to a change (watch, listen), it runs\n"
@@ -516,7 +516,7 @@ static const Action actions[] = {
                  "    - timeout: 30s\n" },
     { "script", "Run a script of the site.", script_params, script_check, script_apply,
       script_react, script_query, script_claims, .verify_all = script_verify,
-      .reaction = cmd_reaction, .repeats = true, .cost_ms = 100,
+      .reaction = cmd_reaction, .always_changes = true, .cost_ms = 100,
       .text = "The script is written to /tmp while it runs. Otherwise it works like cmd.run.\n",
       .example = "- name: set up the database\n"
                  "  cmd.script:\n"

@@ -273,16 +273,15 @@ static const ParamSpec present_params[] = {
     { "name", PARAM_STRING, .required = true, .help = "name of the job and of its file" },
     { "user", PARAM_STRING, .fallback = "root", .help = "user that runs it",
       .claims = "needs:user" },
-    { "cmd", PARAM_STRING, .decides = "cmd", .required = true,
-      .help = "command, for cron's shell" },
-    { "minute", PARAM_STRING, .decides = "minute", .fallback = "*",
+    { "cmd", PARAM_STRING, .aspect = "cmd", .required = true, .help = "command, for cron's shell" },
+    { "minute", PARAM_STRING, .aspect = "minute", .fallback = "*",
       .help = "0 to 59, as in a crontab" },
-    { "hour", PARAM_STRING, .decides = "hour", .fallback = "*", .help = "0 to 23" },
-    { "day", PARAM_STRING, .decides = "day", .fallback = "*", .help = "day of the month, 1 to 31" },
-    { "month", PARAM_STRING, .decides = "month", .fallback = "*", .help = "1 to 12, or a name" },
-    { "weekday", PARAM_STRING, .decides = "weekday", .fallback = "*",
+    { "hour", PARAM_STRING, .aspect = "hour", .fallback = "*", .help = "0 to 23" },
+    { "day", PARAM_STRING, .aspect = "day", .fallback = "*", .help = "day of the month, 1 to 31" },
+    { "month", PARAM_STRING, .aspect = "month", .fallback = "*", .help = "1 to 12, or a name" },
+    { "weekday", PARAM_STRING, .aspect = "weekday", .fallback = "*",
       .help = "0 to 7 or a name; 0 and 7 are Sunday" },
-    { "every", PARAM_STRING, .decides = "every",
+    { "every", PARAM_STRING, .aspect = "every",
       .choices = "reboot|hourly|daily|weekly|monthly|yearly",
       .help = "interval, instead of the fields above" },
     { "env", PARAM_MAP, .help = "environment variables, such as MAILTO" },
@@ -297,7 +296,7 @@ static const ParamSpec absent_params[] = {
 static const Action actions[] = {
     { "present", "Ensure that a cron job exists.", present_params, present_check, target_apply_one,
       .verify = cron_verify, .verify_all = cron_verify_all, .claims = cron_claims,
-      .resource = "cron-job name", .writes_claims = true, .wants = "state=present",
+      .resource = "cron-job name", .writes_whole_files = true, .desired_state = "state=present",
       .text =
           "The job is a separate file, /etc/cron.d/NAME. A '%' in the command is an ordinary\n"
           "character and is escaped automatically. As in a crontab, 'hour: 3' without 'minute'\n"
@@ -309,7 +308,7 @@ static const Action actions[] = {
                  "    - minute: 30\n"
                  "    - hour: 3\n" },
     { "absent", "Ensure that a cron job does not exist.", absent_params, absent_check, absent_apply,
-      .claims = cron_claims, .resource = "cron-job name", .wants = "state=absent",
+      .claims = cron_claims, .resource = "cron-job name", .desired_state = "state=absent",
       .example = "- name: no nightly backup\n"
                  "  cron.absent:\n"
                  "    - name: backup\n" },

@@ -524,8 +524,9 @@ void extensions_warn(const Extensions *extensions, Problems *problems)
     for (uint32_t i = 0; i < extensions->count; i++) {
         const Extension *extension = extensions->items[i];
         if (extension->refused != NULL && !is_reported(problems, extension->refused)) {
-            problems_add_as(problems, SEVERITY_WARNING, "E0324", NULL, 0, 0,
-                            "module '%s' cannot be used: %s", extension->name, extension->refused);
+            problems_add_severity(problems, SEVERITY_WARNING, "E0324", NULL, 0, 0,
+                                  "module '%s' cannot be used: %s", extension->name,
+                                  extension->refused);
         }
     }
 }

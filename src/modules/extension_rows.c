@@ -346,8 +346,8 @@ static bool read_action(Reader *r, Str name, Value given, Action *out, Extension
            read_lines(r, given, "text", &out->text) &&
            read_lines(r, given, "example", &out->example) &&
            read_text(r, given, "id_param", EXTENSION_TEXT_MAX, false, &out->id_param) &&
-           read_bool(r, given, "repeats", &out->repeats) &&
-           read_bool(r, given, "waits", &out->waits) &&
+           read_bool(r, given, "repeats", &out->always_changes) &&
+           read_bool(r, given, "waits", &out->may_sleep) &&
            read_bool(r, given, "roots", &extra->roots) &&
            read_timeout(r, given, &extra->timeout_ms) && read_operations(r, given, extra) &&
            read_params(r, given, &out->params) && check_id(r, out, out->id_param);

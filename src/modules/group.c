@@ -162,9 +162,9 @@ static bool absent_apply(Call *call, Outcome *outcome, Error *err)
 
 static const ParamSpec present_params[] = {
     { "name", PARAM_STRING, .required = true, .help = "name of the group", .claims = "group" },
-    { "members", PARAM_STRINGS, .decides = "members%", .help = "exact list of its members",
+    { "members", PARAM_STRINGS, .aspect = "members%", .help = "exact list of its members",
       .claims = "needs:user" },
-    { "gid", PARAM_INT, .decides = "gid#", .help = "group ID" },
+    { "gid", PARAM_INT, .aspect = "gid#", .help = "group ID" },
     { "system", PARAM_BOOL, .fallback = "false",
       .help = "if the group is created, use a system group ID" },
     { 0 },
@@ -178,7 +178,7 @@ static const ParamSpec absent_params[] = {
 static const Action actions[] = {
     { "present", "Ensure that a group exists.", present_params, present_check, present_apply,
       .verify_all = present_verify, .cost_ms = 30, .resource = "group name",
-      .wants = "state=present",
+      .desired_state = "state=present",
       .text = "With 'members', exactly these users are members; users who have it as their\n"
               "primary group are not included. Without 'members', the members are left\n"
               "unchanged.\n",
@@ -187,7 +187,8 @@ static const Action actions[] = {
                  "    - name: admins\n"
                  "    - gid: 900\n" },
     { "absent", "Ensure that a group does not exist.", absent_params, absent_check, absent_apply,
-      .verify = absent_verify, .cost_ms = 30, .resource = "group name", .wants = "state=absent",
+      .verify = absent_verify, .cost_ms = 30, .resource = "group name",
+      .desired_state = "state=absent",
       .text = "The step fails if it is the primary group of a user.\n",
       .example = "- name: no group for games\n"
                  "  group.absent:\n"

@@ -203,10 +203,9 @@ static void entry_claims(Arena *arena, const Value *params, List *claims)
 
 static const ParamSpec entry_params[] = {
     { "name", PARAM_STRING, .required = true, .help = "name of the host" },
-    { "address", PARAM_STRING, .decides = "address", .help = "address of the host, IPv4 or IPv6" },
-    { "aliases", PARAM_STRINGS, .decides = "+name",
-      .help = "additional names of the same address" },
-    { "state", PARAM_STRING, .decides = "state", .fallback = "present", .choices = "present|absent",
+    { "address", PARAM_STRING, .aspect = "address", .help = "address of the host, IPv4 or IPv6" },
+    { "aliases", PARAM_STRINGS, .aspect = "+name", .help = "additional names of the same address" },
+    { "state", PARAM_STRING, .aspect = "state", .fallback = "present", .choices = "present|absent",
       .help = "whether it should be in the file" },
     { 0 },
 };

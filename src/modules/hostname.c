@@ -84,13 +84,14 @@ static void set_claims(Arena *arena, const Value *params, List *claims)
 }
 
 static const ParamSpec set_params[] = {
-    { "name", PARAM_STRING, .decides = "name", .required = true, .help = "host name" },
+    { "name", PARAM_STRING, .aspect = "name", .required = true, .help = "host name" },
     { 0 },
 };
 
 static const Action actions[] = {
     { "set", "Ensure that the machine has a host name.", set_params, set_check, set_apply,
-      .verify_all = set_verify, .claims = set_claims, .resource = "hostname", .writes_claims = true,
+      .verify_all = set_verify, .claims = set_claims, .resource = "hostname",
+      .writes_whole_files = true,
       .text = "Sets it in /etc/hostname and, unless in another root, in the running system.\n",
       .example = "- name: host name\n"
                  "  hostname.set:\n"

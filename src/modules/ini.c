@@ -8,17 +8,17 @@ static const ParamSpec option_params[] = {
     { "section", PARAM_STRING, .help = "section; default: before the first section" },
     { "option", PARAM_STRING,
       .help = "name of the option; if omitted, the step manages the entire section" },
-    { "value", PARAM_STRING, .decides = "value", .help = "value of the option" },
+    { "value", PARAM_STRING, .aspect = "value", .help = "value of the option" },
     { "bare", PARAM_BOOL, .fallback = "false",
       .help = "write only the option name, without a value" },
-    { "exclusive", PARAM_BOOL, .decides = "!value", .fallback = "true",
+    { "exclusive", PARAM_BOOL, .aspect = "!value", .fallback = "true",
       .help = "false: preserve options with the same name and other values" },
     { "separator", PARAM_STRING, .fallback = " = ",
       .help =
           "'=' or ':', optionally with spaces; used in files that do not have any options yet" },
     { "inline_comments", PARAM_STRING, .fallback = "",
       .help = "characters, such as '#;', that start a comment after a value and a space" },
-    { "state", PARAM_STRING, .decides = "state", .fallback = "present", .choices = "present|absent",
+    { "state", PARAM_STRING, .aspect = "state", .fallback = "present", .choices = "present|absent",
       .help = "whether it should be in the file" },
     { "create", PARAM_BOOL, .fallback = "false", .help = "create the file if it does not exist" },
     FILE_WRITE_PARAMS,
@@ -83,7 +83,7 @@ static void option_claims(Arena *arena, const Value *params, List *claims)
 static const Action actions[] = {
     { "option", "Ensure that an option is present in an INI file or absent from it.", option_params,
       option_check, target_apply_one, .verify_all = option_verify, .claims = option_claims,
-      .resource = "path name", .part = "section option", .wants = "kind=file",
+      .resource = "path name", .part = "section option", .desired_state = "kind=file",
       .text = "Comments, order and spacing are preserved. A new option is inserted after a\n"
               "commented-out line with the same option ('#port = 80'), or after the last option\n"
               "of its section, and formatted like that one. A missing section is added at the\n"

@@ -9,7 +9,8 @@ static bool value_check(Call *call, Outcome *outcome, Error *err)
 static const Action actions[] = {
     { "value", "Ensure that a value is present in a JSON file or absent from it.", document_params,
       value_check, target_apply_one, .verify_all = document_verify, .claims = document_claims,
-      .resource = "path name", .part = "path", .part_kind = PART_DATA_PATH, .wants = "kind=file",
+      .resource = "path name", .part = "path", .part_kind = PART_DATA_PATH,
+      .desired_state = "kind=file",
       .text = "The order of keys, indentation and spacing of the file are preserved; new values\n"
               "are formatted like their neighbors. Missing maps along the path are created. In\n"
               "a map or list, only what differs is changed.\n"

@@ -90,10 +90,10 @@ static const ParamSpec present_params[] = {
       .choices = "as|core|cpu|data|fsize|locks|maxlogins|maxsyslogins|memlock|msgqueue|nice|nofile|"
                  "nonewprivs|nproc|priority|rss|rtprio|sigpending|stack",
       .help = "limited resource" },
-    { "value", PARAM_STRING, .decides = "value", .help = "value: a number, or 'unlimited'" },
+    { "value", PARAM_STRING, .aspect = "value", .help = "value: a number, or 'unlimited'" },
     { "type", PARAM_STRING, .fallback = "-", .choices = "soft|hard|-",
       .help = "which of the two limits; '-' for both" },
-    { "state", PARAM_STRING, .decides = "state", .fallback = "present", .choices = "present|absent",
+    { "state", PARAM_STRING, .aspect = "state", .fallback = "present", .choices = "present|absent",
       .help = "whether the limit exists" },
     { 0 },
 };

@@ -272,7 +272,7 @@ static void present_claims(Arena *arena, const Value *params, List *claims)
 
 static const ParamSpec present_params[] = {
     { "name", PARAM_STRING, .required = true, .help = "name of the locale, such as de_DE.UTF-8" },
-    { "default", PARAM_BOOL, .fallback = "false", .decides = "default locale#",
+    { "default", PARAM_BOOL, .fallback = "false", .aspect = "default locale#",
       .help = "make it the default of the system (LANG)" },
     { 0 },
 };

@@ -349,7 +349,7 @@ static const ParamSpec poweroff_params[] = {
 
 static const Action actions[] = {
     { "reboot", "Reboot the machine and continue the run.", reboot_params, reboot_check,
-      reboot_apply, .claims = machine_claims, .repeats = true, .cost_ms = 60000,
+      reboot_apply, .claims = machine_claims, .always_changes = true, .cost_ms = 60000,
       .text = "Requires 'allow: true'. Without a trigger (onchanges) or 'when: needed' it\n"
               "reboots the machine in every run.\n"
               "\n"
@@ -371,7 +371,7 @@ static const Action actions[] = {
                  "    - when: needed\n"
                  "    - message: new kernel\n" },
     { "kexec", "Boot another kernel without the firmware and continue the run.", kexec_params,
-      kexec_check, kexec_apply, .claims = machine_claims, .repeats = true, .cost_ms = 30000,
+      kexec_check, kexec_apply, .claims = machine_claims, .always_changes = true, .cost_ms = 30000,
       .text = "Like machine.reboot, but faster: the kernel is loaded by kexec (package\n"
               "kexec-tools) and started by systemd after the shutdown. Fails in containers and\n"
               "if the kernel does not allow it.\n",
@@ -380,7 +380,7 @@ static const Action actions[] = {
                  "    - allow: true\n"
                  "    - when: needed\n" },
     { "poweroff", "Power off the machine.", poweroff_params, poweroff_check, poweroff_apply,
-      .claims = machine_claims, .repeats = true, .cost_ms = 60000,
+      .claims = machine_claims, .always_changes = true, .cost_ms = 60000,
       .text = "Requires 'allow: true'. No further steps are started, and once everything is saved\n"
               "the machine is powered off; with 'continue: true' the run continues when it is\n"
               "powered on again. Otherwise the next apply finds the step complete and continues\n"

@@ -418,11 +418,11 @@ static void fstab_claims(Arena *arena, const Value *params, List *claims)
 
 static const ParamSpec mounted_params[] = {
     { "name", PARAM_PATH, .required = true, .help = "path of the mount point", .claims = "path" },
-    { "device", PARAM_STRING, .decides = "device", .required = true,
+    { "device", PARAM_STRING, .aspect = "device", .required = true,
       .help = "device, UUID=..., path to bind-mount, tmpfs, or host:/path" },
-    { "type", PARAM_STRING, .decides = "type", .required = true,
+    { "type", PARAM_STRING, .aspect = "type", .required = true,
       .help = "file system type: ext4, tmpfs, nfs, none" },
-    { "options", PARAM_STRING, .decides = "options", .fallback = "defaults",
+    { "options", PARAM_STRING, .aspect = "options", .fallback = "defaults",
       .help = "options, as in fstab: ro,noatime" },
     { "persist", PARAM_BOOL, .fallback = "true", .help = "save it in /etc/fstab" },
     { "dump", PARAM_INT, .fallback = "0", .help = "fifth field of fstab" },
@@ -446,7 +446,7 @@ static const Action actions[] = {
     { "mounted", "Ensure that a file system is mounted.", mounted_params, mounted_check,
       mounted_apply, .react = mounted_react, .reaction = mounted_reaction,
       .verify_all = mounted_verify, .claims = fstab_claims, .cost_ms = 50, .resource = "mount name",
-      .wants = "state=mounted",
+      .desired_state = "state=mounted",
       .text = "The file system is mounted and saved in /etc/fstab; with --root, it is only\n"
               "saved in the fstab under that root. If mounting fails, fstab is not changed. A\n"
               "missing mount point is created. Another device or file system at the mount point\n"
@@ -465,7 +465,7 @@ static const Action actions[] = {
                  "    - options: size=64m,mode=1777\n" },
     { "unmounted", "Ensure that a file system is not mounted.", unmounted_params, unmounted_check,
       unmounted_apply, .verify_all = unmounted_verify, .claims = fstab_claims, .cost_ms = 50,
-      .resource = "mount name", .wants = "state=unmounted",
+      .resource = "mount name", .desired_state = "state=unmounted",
       .example = "- name: no scratch space\n"
                  "  mount.unmounted:\n"
                  "    - name: /srv/scratch\n" },

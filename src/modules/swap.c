@@ -213,7 +213,7 @@ static const ParamSpec on_params[] = {
 static const Action actions[] = {
     { "on", "Ensure that swap space is in use.", on_params, on_check, on_apply,
       .verify_all = on_verify, .claims = on_claims, .cost_ms = 200, .resource = "path name",
-      .wants = "kind=file",
+      .desired_state = "kind=file",
       .text = "The swap space is enabled and saved in /etc/fstab; with --root, the file is only\n"
               "created and saved in the fstab under that root.\n",
       .example = "- name: swap file\n"

@@ -269,8 +269,8 @@ static const ParamSpec present_params[] = {
       .help = "file that saves it for the next boot", .claims = "path" },
     { "name", PARAM_STRING, .required = true,
       .help = "kernel parameter, such as net.ipv4.ip_forward", .claims = "sysctl" },
-    { "value", PARAM_STRING, .decides = "value", .help = "value of the parameter" },
-    { "state", PARAM_STRING, .decides = "state", .fallback = "present", .choices = "present|absent",
+    { "value", PARAM_STRING, .aspect = "value", .help = "value of the parameter" },
+    { "state", PARAM_STRING, .aspect = "state", .fallback = "present", .choices = "present|absent",
       .help = "whether it is saved; removing it does not change the running kernel" },
     { 0 },
 };

@@ -103,7 +103,7 @@ static const Action actions[] = {
       .example = "- name: nothing to do\n"
                  "  test.ok:\n" },
     { "changed", "Succeed and report a change.", ok_params, changed_check, changed_apply,
-      .react = test_react, .repeats = true,
+      .react = test_react, .always_changes = true,
       .example = "- name: something new\n"
                  "  test.changed:\n" },
     { "failed", "Fail, even in a plan.", failed_params, failed_check, failed_check,
@@ -111,7 +111,7 @@ static const Action actions[] = {
                  "  test.failed:\n"
                  "    - message: the disk is full\n" },
     { "step", "Finish with the given result.", step_params, step_check, step_apply,
-      .react = test_react, .repeats = true, .waits = true,
+      .react = test_react, .always_changes = true, .may_sleep = true,
       .text =
           "With 'changed: true' and 'result: failed' the step changes something and then fails,\n"
           "which a plan cannot predict.\n",

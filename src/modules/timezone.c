@@ -106,7 +106,7 @@ static void set_claims(Arena *arena, const Value *params, List *claims)
 }
 
 static const ParamSpec set_params[] = {
-    { "name", PARAM_STRING, .decides = "zone", .required = true,
+    { "name", PARAM_STRING, .aspect = "zone", .required = true,
       .help = "time zone, such as Europe/Berlin" },
     { 0 },
 };

@@ -402,20 +402,20 @@ static const ParamSpec present_params[] = {
     [PRESENT_NAME] = { "name", PARAM_STRING, .required = true, .help = "name of the user",
                        .claims = "user" },
     [PRESENT_GROUP] = { "group", PARAM_STRING, .help = "primary group, by name or number",
-                        .decides = "group", .claims = "needs:group" },
-    [PRESENT_HOME] = { "home", PARAM_PATH, .decides = "home", .help = "home directory" },
-    { "groups", PARAM_STRINGS, .decides = "groups%", .help = "supplementary groups",
+                        .aspect = "group", .claims = "needs:group" },
+    [PRESENT_HOME] = { "home", PARAM_PATH, .aspect = "home", .help = "home directory" },
+    { "groups", PARAM_STRINGS, .aspect = "groups%", .help = "supplementary groups",
       .claims = "needs:group" },
-    { "shell", PARAM_PATH, .decides = "shell", .help = "login shell", .claims = "needs:path" },
-    { "remove_groups", PARAM_BOOL, .decides = "!groups", .fallback = "false",
+    { "shell", PARAM_PATH, .aspect = "shell", .help = "login shell", .claims = "needs:path" },
+    { "remove_groups", PARAM_BOOL, .aspect = "!groups", .fallback = "false",
       .help = "remove the user from supplementary groups that are not listed in 'groups'" },
-    { "uid", PARAM_INT, .decides = "uid#", .help = "user ID" },
-    { "fullname", PARAM_STRING, .decides = "full name", .help = "full name of the user" },
+    { "uid", PARAM_INT, .aspect = "uid#", .help = "user ID" },
+    { "fullname", PARAM_STRING, .aspect = "full name", .help = "full name of the user" },
     { "create_home", PARAM_BOOL, .fallback = "true",
       .help = "create the home directory together with the user" },
     { "move_home", PARAM_BOOL, .fallback = "false",
       .help = "move the content of the home directory if its path changes" },
-    { "password", PARAM_STRING, .decides = "password",
+    { "password", PARAM_STRING, .aspect = "password",
       .help = "hash of the password; '!' disables it" },
     { "system", PARAM_BOOL, .fallback = "false",
       .help = "if the user is created, use a system user ID" },
@@ -431,7 +431,7 @@ static const ParamSpec absent_params[] = {
 static const Action actions[] = {
     { "present", "Ensure that a user exists.", present_params, present_check, present_apply,
       .verify = present_verify, .verify_all = present_verify_all, .claims = present_claims,
-      .cost_ms = 60, .resource = "user name", .wants = "state=present",
+      .cost_ms = 60, .resource = "user name", .desired_state = "state=present",
       .text =
           "Settings that are not specified are left unchanged or, for new users, set to the\n"
           "system's defaults. Groups must exist; group.present steps run first regardless of\n"
@@ -447,7 +447,7 @@ static const Action actions[] = {
                  "    - home: /srv/web\n"
                  "    - shell: /usr/sbin/nologin\n" },
     { "absent", "Ensure that a user does not exist.", absent_params, absent_check, absent_apply,
-      .cost_ms = 60, .resource = "user name", .wants = "state=absent",
+      .cost_ms = 60, .resource = "user name", .desired_state = "state=absent",
       .text = "The user's processes are not killed: if there are any, the step fails. A user\n"
               "with uid 0 is never removed.\n",
       .example = "- name: no user for games\n"

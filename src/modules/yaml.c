@@ -9,7 +9,8 @@ static bool value_check(Call *call, Outcome *outcome, Error *err)
 static const Action actions[] = {
     { "value", "Ensure that a value is present in a YAML file or absent from it.", document_params,
       value_check, target_apply_one, .verify_all = document_verify, .claims = document_claims,
-      .resource = "path name", .part = "path", .part_kind = PART_DATA_PATH, .wants = "kind=file",
+      .resource = "path name", .part = "path", .part_kind = PART_DATA_PATH,
+      .desired_state = "kind=file",
       .text = "Comments, order, indentation and quotes of the file are preserved: only the\n"
               "value is changed, and in a map or list only what differs. Missing maps along the\n"
               "path are created. If the change is not possible without touching other lines,\n"

@@ -53,12 +53,12 @@ static void read_certificate(const X509 *certificate, TlsPeer *out)
     const ASN1_INTEGER *serial = X509_get0_serialNumber(certificate);
     int len = ASN1_STRING_length(serial);
     if (len > 0 && len <= TLS_SERIAL_MAX / 2) {
-        hex_put(ASN1_STRING_get0_data(serial), (size_t)len, out->serial);
+        hex_encode(ASN1_STRING_get0_data(serial), (size_t)len, out->serial);
     }
     uint8_t digest[EVP_MAX_MD_SIZE];
     unsigned digest_len = 0;
     if (X509_digest(certificate, EVP_sha256(), digest, &digest_len) == 1) {
-        hex_put(digest, digest_len, out->fingerprint);
+        hex_encode(digest, digest_len, out->fingerprint);
     }
     ERR_clear_error();
 }
@@ -190,7 +190,7 @@ Str tls_context_ca(const TlsContext *context)
 void tls_pin_text(const uint8_t pin[TLS_PIN_BYTES], char out[TLS_PIN_TEXT + 1])
 {
     memcpy(out, "sha256:", 7);
-    hex_put(pin, TLS_PIN_BYTES, out + 7);
+    hex_encode(pin, TLS_PIN_BYTES, out + 7);
 }
 
 bool tls_context_accepted_ca(const TlsContext *context, char out[TLS_PIN_TEXT + 1])

@@ -24,7 +24,7 @@ struct TlsStream {
     TlsContext *context;
     char *target; /* clients: key of the session to resume */
     int descriptor;
-    Rate messages;
+    RateBucket messages;
     bool too_many_messages; /* too many messages; nothing more is read */
 };
 

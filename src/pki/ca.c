@@ -38,7 +38,7 @@ static bool set_serial(X509 *x, Str enrollment)
     }
     /* A serial number is positive and always has the same number of digits. */
     bytes[0] = (unsigned char)((bytes[0] & 0x3f) | 0x40);
-    hex_get(enrollment.data, enrollment.len / 2, bytes);
+    hex_decode(enrollment.data, enrollment.len / 2, bytes);
     AUTO(BIGNUM) *number = BN_bin2bn(bytes, sizeof bytes, NULL);
     AUTO(ASN1_INTEGER) *serial = number == NULL ? NULL : BN_to_ASN1_INTEGER(number, NULL);
     return serial != NULL && X509_set_serialNumber(x, serial) == 1;
@@ -210,13 +210,13 @@ bool enrollment_make(char out[ENROLLMENT_TEXT + 1], Error *err)
     }
     /* Like the first half of serial numbers: positive, and without leading zeros. */
     bytes[0] = (unsigned char)((bytes[0] & 0x3f) | 0x40);
-    hex_put(bytes, sizeof bytes, out);
+    hex_encode(bytes, sizeof bytes, out);
     return true;
 }
 
 bool enrollment_check(Str enrollment, Error *err)
 {
-    bool good = enrollment.len == ENROLLMENT_TEXT && hex_is(enrollment) &&
+    bool good = enrollment.len == ENROLLMENT_TEXT && hex_is_valid(enrollment) &&
                 enrollment.data[0] >= '4' && enrollment.data[0] <= '7';
     return good || error_set(err, ERROR_INVALID, "an enrollment ID has %d digits (0-9, a-f)",
                              ENROLLMENT_TEXT);

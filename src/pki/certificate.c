@@ -52,7 +52,7 @@ static bool read_serial(const X509 *x, char out[SERIAL_TEXT + 1], Error *err)
     if (len <= 0 || len > SERIAL_TEXT / 2 || ASN1_STRING_type(serial) != V_ASN1_INTEGER) {
         return error_set(err, ERROR_INVALID, "the certificate has an invalid serial number");
     }
-    hex_put(bytes, (size_t)len, out);
+    hex_encode(bytes, (size_t)len, out);
     return true;
 }
 

@@ -26,7 +26,7 @@ void p256_public_pin(const P256Public *key, Pin *out)
     sha256_add(&sha, str_from((const char *)spki_head, sizeof spki_head));
     sha256_add(&sha, str_from((const char *)key->point, sizeof key->point));
     sha256_finish(&sha, digits);
-    hex_get(digits, sizeof out->bytes, out->bytes);
+    hex_decode(digits, sizeof out->bytes, out->bytes);
 }
 
 bool p256_public_equal(const P256Public *a, const P256Public *b)
@@ -50,7 +50,7 @@ bool p256_public_verify(const P256Public *key, Str message, const P256Signature 
 void pin_text(const Pin *pin, char out[PIN_TEXT + 1])
 {
     memcpy(out, prefix, sizeof prefix - 1);
-    hex_put(pin->bytes, sizeof pin->bytes, out + sizeof prefix - 1);
+    hex_encode(pin->bytes, sizeof pin->bytes, out + sizeof prefix - 1);
 }
 
 bool pin_parse(Str text, Pin *out, Error *err)
@@ -59,10 +59,10 @@ bool pin_parse(Str text, Pin *out, Error *err)
         return error_set(err, ERROR_INVALID, "a pin must be 'sha256:' and %d hexadecimal digits",
                          2 * PIN_BYTES);
     }
-    if (!hex_is(str_from_offset(text, sizeof prefix - 1))) {
+    if (!hex_is_valid(str_from_offset(text, sizeof prefix - 1))) {
         return error_set(err, ERROR_INVALID, "a pin must consist of hexadecimal digits (0-9, a-f)");
     }
-    hex_get(text.data + sizeof prefix - 1, sizeof out->bytes, out->bytes);
+    hex_decode(text.data + sizeof prefix - 1, sizeof out->bytes, out->bytes);
     return true;
 }
 

@@ -17,7 +17,8 @@ enum {
 
 static bool is_serial(Str serial)
 {
-    return serial.len > 0 && serial.len <= SERIAL_TEXT && serial.len % 2 == 0 && hex_is(serial);
+    return serial.len > 0 && serial.len <= SERIAL_TEXT && serial.len % 2 == 0 &&
+           hex_is_valid(serial);
 }
 
 /* Finds `key`, or the index at which to insert it: items start with their key and a NUL. */

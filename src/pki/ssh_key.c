@@ -120,7 +120,7 @@ static Str ssh_public_text(Arena *arena, const Ed25519Public *key, Str comment)
     put_public(&wire, key);
     buf_put(&line, KEY_TYPE);
     buf_put_char(&line, ' ');
-    base64_put(&line, str_from((const char *)wire.bytes, wire.len));
+    base64_encode(&line, str_from((const char *)wire.bytes, wire.len));
     buf_put_char(&line, ' ');
     buf_put(&line, comment);
     return buf_str(&line);
@@ -137,9 +137,9 @@ bool ssh_fingerprint(Str blob, char out[SSH_FINGERPRINT_TEXT + 1])
         return false;
     }
     sha256_hex(bytes, digits);
-    hex_get(digits, sizeof digest, digest);
+    hex_decode(digits, sizeof digest, digest);
     Buf text = buf_make_in(&arena, BUF_UNLIMITED);
-    base64_put(&text, str_from((const char *)digest, sizeof digest));
+    base64_encode(&text, str_from((const char *)digest, sizeof digest));
     /* OpenSSH omits the padding. */
     snprintf(out, SSH_FINGERPRINT_TEXT + 1, "SHA256:%.43s", text.data);
     return true;

@@ -132,7 +132,7 @@ void token_key(const Token *token, Ed25519Private *out)
 {
     char digits[SHA256_HEX + 1];
     hash(key_domain, token->id, token->secret, sizeof token->secret, digits);
-    hex_get(digits, sizeof out->bytes, out->bytes);
+    hex_decode(digits, sizeof out->bytes, out->bytes);
     OPENSSL_cleanse(digits, sizeof digits);
 }
 
@@ -204,7 +204,7 @@ bool token_record_check_id(Str id, Error *err)
 
 bool token_record_check_hash(Str hash, Error *err)
 {
-    return (hash.len == TOKEN_HASH_TEXT && hex_is(hash)) ||
+    return (hash.len == TOKEN_HASH_TEXT && hex_is_valid(hash)) ||
            error_set(err, ERROR_INVALID, "must be a SHA-256 digest");
 }
 

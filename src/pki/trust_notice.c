@@ -91,7 +91,7 @@ bool trust_report_trusts(const TrustReport *report, const Pin *ca)
 
 static bool check_serial(Str serial, Error *err)
 {
-    return hex_is(serial) || error_set(err, ERROR_INVALID, "must be hexadecimal digits");
+    return hex_is_valid(serial) || error_set(err, ERROR_INVALID, "must be hexadecimal digits");
 }
 
 /* Written only by the node, and stored verbatim. */

@@ -415,7 +415,7 @@ static bool hello_arrived(SessionServer *session, Str bytes, Error *err)
 /* Charge the memory that the records use, since the encoded message may be much smaller. */
 static void records_arrived(SessionServer *session, Inbox *inbox)
 {
-    inbox->bytes = sizeof *inbox + inbox->arena.held;
+    inbox->bytes = sizeof *inbox + inbox->arena.chunk_bytes;
     inbox->next = NULL;
     if (session->last != NULL) {
         session->last->next = inbox;

@@ -182,7 +182,7 @@ void executor_report_fill(StepReport *report, const Outcome *outcome, bool adds,
 
 Value step_name_place(const StepSpec *spec)
 {
-    return value_is_missing(spec->name_place) ? spec->place : spec->name_place;
+    return value_is_missing(spec->name_location) ? spec->location : spec->name_location;
 }
 
 Value step_error_place(const StepSpec *spec, const Value *params, const char *blamed, Str text)
@@ -197,8 +197,8 @@ Value step_error_place(const StepSpec *spec, const Value *params, const char *bl
         bool given = (spec->params_set >> i & 1) != 0;
         bool shown = given && value_is_string(params[i]) && !value_is_secret(params[i]);
         Str value = shown ? value_str(params[i]) : STR_EMPTY;
-        bool is_id = id_params_hold(action_id_params(spec->module, spec->action),
-                                    str_from_c(spec->action->params[i].name));
+        bool is_id = id_params_include(action_id_params(spec->module, spec->action),
+                                       str_from_c(spec->action->params[i].name));
         if (given && is_id && value_is_missing(place)) {
             place = spec->params[i]->value;
         }

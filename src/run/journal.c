@@ -44,8 +44,8 @@ static void apply(DebtBook *book, const JournalRecord *record)
         debt_book_begin(book, record->run, record->boot, record->at_ms, record->debts,
                         record->debt_count);
         break;
-    case JOURNAL_ACT: debt_book_act(book, record->step, record->at_ms); break;
-    case JOURNAL_DONE: debt_book_done(book, record->step, record->changed); break;
+    case JOURNAL_ACT: debt_book_start_action(book, record->step, record->at_ms); break;
+    case JOURNAL_DONE: debt_book_finish_action(book, record->step, record->changed); break;
     case JOURNAL_PAID: debt_book_pay(book, record->step); break;
     case JOURNAL_OWED: debt_book_owe(book, &record->debts[0]); break;
     case JOURNAL_END: debt_book_end(book); break;
@@ -137,7 +137,7 @@ bool journal_read(const Directory *state, Arena *arena, DebtBook *out, Error *er
 
 static void warn(Problems *problems, const char *code, const Journal *journal, const char *text)
 {
-    problems_add_as(problems, SEVERITY_WARNING, code, NULL, 0, 0, "%s", text)->file =
+    problems_add_severity(problems, SEVERITY_WARNING, code, NULL, 0, 0, "%s", text)->file =
         arena_copy(problems->arena, str_from_c(journal->file.name));
 }
 
@@ -319,7 +319,7 @@ bool journal_act(Journal *journal, Str step, Str action, Error *err)
     pthread_mutex_lock(&journal->mutex);
     bool ok = write_begin(journal, err) && add(journal, &record, err);
     if (ok) {
-        debt_book_act(&journal->book, step, record.at_ms);
+        debt_book_start_action(&journal->book, step, record.at_ms);
     }
     pthread_mutex_unlock(&journal->mutex);
     return ok;
@@ -342,7 +342,7 @@ bool journal_done(Journal *journal, Str step, Str result, bool changed, Error *e
                              .changed = changed };
     pthread_mutex_lock(&journal->mutex);
     BUG_IF(!journal->written);
-    debt_book_done(&journal->book, step, changed);
+    debt_book_finish_action(&journal->book, step, changed);
     bool ok = add(journal, &record, err);
     pthread_mutex_unlock(&journal->mutex);
     return ok;

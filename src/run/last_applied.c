@@ -166,9 +166,9 @@ bool last_applied_load(LastApplied *last, const Directory *state, Problems *prob
     if (!parse(last, text)) {
         str_map_init(&last->steps, last->arena);
         last->changed = true;
-        problems_add_as(problems, SEVERITY_WARNING, "E0705", NULL, 0, 0,
-                        "%s/%s is damaged; all changes are reported as new", state->path,
-                        last->file);
+        problems_add_severity(problems, SEVERITY_WARNING, "E0705", NULL, 0, 0,
+                              "%s/%s is damaged; all changes are reported as new", state->path,
+                              last->file);
     }
     return true;
 }

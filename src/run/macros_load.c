@@ -1,5 +1,5 @@
 #include "base/suggest.h"
-#include "model/document_place.h"
+#include "model/document_location.h"
 #include "run/macros_table.h"
 
 typedef struct Reading {
@@ -292,7 +292,7 @@ static void read_entry(Reading *r, const SiteEntry *entry)
     }
     Str path = arena_format(r->load->arena, "macros/%" STR_FMT ".yaml", STR_ARG(entry->name));
     Value document;
-    if (!site_read(r->load->site, path, entry->place, &document)) {
+    if (!site_read(r->load->site, path, entry->location, &document)) {
         r->ok = false;
     } else if (document.kind == VALUE_MAP) {
         for (uint32_t i = 0; i < document.map->len; i++) {

@@ -157,9 +157,9 @@ static void take_record(Loading *l, const NodeOptions *options)
     }
     if (!found) {
         if (err.kind == ERROR_DENIED) {
-            Problem *problem =
-                problems_add_as(l->problems, SEVERITY_WARNING, "E0596", NULL, 0, 0,
-                                "cannot read the labels of this node in the cluster: %s", err.text);
+            Problem *problem = problems_add_severity(
+                l->problems, SEVERITY_WARNING, "E0596", NULL, 0, 0,
+                "cannot read the labels of this node in the cluster: %s", err.text);
             problem->hint = STR("run the command as root, or set them with --label");
         } else if (err.kind != ERROR_NOT_FOUND) {
             l->ok = false;

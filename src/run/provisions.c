@@ -173,7 +173,7 @@ static bool is_nameless(const Step *step)
     const char *ids = action_id_params(spec->module, spec->action);
     for (uint32_t i = 0; spec->action->params[i].name != NULL; i++) {
         if ((spec->params_set >> i & 1) != 0 && value_is_missing(step->values[i]) &&
-            id_params_hold(ids, str_from_c(spec->action->params[i].name))) {
+            id_params_include(ids, str_from_c(spec->action->params[i].name))) {
             return true;
         }
     }

@@ -69,7 +69,7 @@ static bool kind_from_name(Str name, int *out)
 
 static bool origin_from_name(Str name, int *out)
 {
-    for (int origin = EDGE_WRITTEN; origin <= EDGE_NEED; origin++) {
+    for (int origin = EDGE_EXPLICIT; origin <= EDGE_NEED; origin++) {
         if (str_eq_c(name, edge_origin_name((EdgeOrigin)origin))) {
             *out = origin;
             return true;
@@ -108,7 +108,7 @@ static bool read_edges(Reader *reader, Value step, uint32_t index)
     for (uint32_t i = 0; edges != NULL && i < edges->len; i++) {
         Value edge = edges->items[i];
         int64_t to;
-        int kind, origin = EDGE_WRITTEN;
+        int kind, origin = EDGE_EXPLICIT;
         if (!kind_from_name(value_get_text(edge, "kind"), &kind) ||
             !GET_NAME(edge, "origin", origin_from_name, &origin) ||
             !get_number(edge, "to", 1, reader->steps->len, &to)) {
@@ -162,7 +162,7 @@ static Action *read_action(Reader *reader, Value step)
     }
     action = ARENA_NEW(reader->arena, Action);
     int64_t number = 0;
-    action->waits = value_get_bool(step, "waits");
+    action->may_sleep = value_get_bool(step, "waits");
     action->react = value_get_bool(step, "reacts") ? some_reaction : NULL;
     action->merge = value_get_bool(step, "merges") ? some_merge : NULL;
     if (get_number(step, "stage", STAGE_ANY, STAGE_PACKAGES, &number)) {
@@ -190,7 +190,7 @@ static const StepSpec *read_spec(Reader *reader, Value step, const Job *job)
         spec->order = ORDER_NUMBER;
     }
     RunOptions *run = ARENA_NEW(reader->arena, RunOptions);
-    run->retry.given = get_number(step, "retry", 0, INT64_MAX, &run->retry.limit);
+    run->retry.is_set = get_number(step, "retry", 0, INT64_MAX, &run->retry.limit);
     spec->run = run;
     spec->when = spec->success = spec->proceed = &condition_none;
     return spec;
@@ -232,7 +232,7 @@ static bool read_steps(Reader *reader)
             read_spec(reader, step, read_job(reader, &jobs, value_get_text(step, "job")));
         reader->out->steps[i] = (RecordedStep){ step, UINT32_MAX };
         if (!read_edges(reader, step, i) || !read_kinds(reader, step, "owed", &reader->owed[i]) ||
-            !read_kinds(reader, step, "untargeted", &steps[i].untargeted)) {
+            !read_kinds(reader, step, "untargeted", &steps[i].kinds_without_targets)) {
             return false;
         }
     }
@@ -304,7 +304,7 @@ static bool read_decision(const Graph *graph, Value from, Turn *turn)
         if (!get_number(from, "because", 1, graph->edge_count, &because)) {
             return false;
         }
-        decision->because = graph_edge(graph, (uint32_t)(because - 1));
+        decision->decisive_edge = graph_edge(graph, (uint32_t)(because - 1));
     }
     return decision_from_name(value_get_text(from, "decision"), &decision->kind);
 }
@@ -313,16 +313,16 @@ static bool read_asked(Reader *reader, Value from, Turn *turn)
 {
     Turns *turns = &reader->out->turns;
     const List *list = get_list(from, "asked");
-    turn->first_asked = turns->asked.len;
-    turn->asked_count = list == NULL ? 0 : list->len;
-    for (uint32_t i = 0; i < turn->asked_count; i++) {
-        Asked asked = { .text = value_get_text(list->items[i], "text") };
+    turn->first_evaluation = turns->evaluations.len;
+    turn->evaluation_count = list == NULL ? 0 : list->len;
+    for (uint32_t i = 0; i < turn->evaluation_count; i++) {
+        ConditionEvaluation asked = { .text = value_get_text(list->items[i], "text") };
         asked.retries = get_number(list->items[i], "limit", 0, INT64_MAX, &asked.limit);
         if (!condition_from_name(value_get_text(list->items[i], "condition"), &asked.condition) ||
             !answer_from_name(value_get_text(list->items[i], "answer"), &asked.answer)) {
             return false;
         }
-        VEC_PUSH(reader->arena, &turns->asked, asked);
+        VEC_PUSH(reader->arena, &turns->evaluations, asked);
     }
     return true;
 }
@@ -330,14 +330,14 @@ static bool read_asked(Reader *reader, Value from, Turn *turn)
 static bool read_seen(Value from, Turn *turn)
 {
     const List *saw = get_list(from, "saw");
-    turn->acted = saw != NULL;
+    turn->has_observation = saw != NULL;
     for (uint32_t i = 0; saw != NULL && i < saw->len; i++) {
         Str word = value_is_string(saw->items[i]) ? value_str(saw->items[i]) : STR_EMPTY;
-        bool *flag = str_eq(word, STR("changed"))   ? &turn->seen.changed
-                     : str_eq(word, STR("unknown")) ? &turn->seen.unknown
-                     : str_eq(word, STR("failed"))  ? &turn->seen.failed
-                     : str_eq(word, STR("reacted")) ? &turn->seen.reacted
-                     : str_eq(word, STR("leaves"))  ? &turn->seen.leaves
+        bool *flag = str_eq(word, STR("changed"))   ? &turn->observation.changed
+                     : str_eq(word, STR("unknown")) ? &turn->observation.unknown
+                     : str_eq(word, STR("failed"))  ? &turn->observation.failed
+                     : str_eq(word, STR("reacted")) ? &turn->observation.reacted
+                     : str_eq(word, STR("leaves"))  ? &turn->observation.requests_reboot
                                                     : NULL;
         if (flag == NULL) {
             return false;
@@ -354,7 +354,7 @@ static bool read_turn(Reader *reader, const Graph *graph, Value from, Turn *turn
     if (!get_number(from, "step", 1, graph->steps.count, &step) ||
         !GET_NAME(from, "do", turn_kind_from_name, &turn->kind) ||
         !GET_NAME(from, "phase", phase_from_name, &turn->work.phase) ||
-        !GET_NAME(from, "bar", turn_bar_from_name, &turn->bar) ||
+        !GET_NAME(from, "bar", turn_override_from_name, &turn->override) ||
         !GET_NAME(from, "params", turn_params_from_name, &turn->params) ||
         !GET_NAME(from, "end", turn_end_from_name, &turn->end) ||
         !GET_NAME(from, "result", step_result_from_name, &turn->status.result) ||

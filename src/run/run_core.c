@@ -94,7 +94,7 @@ static void start_action(RunCore *core, Work work)
     } else {
         core->ready = running;
         /* Sequential execution needs no other thread. */
-        core->is_brief = settings->order == MODE_ANSIBLE && action_is_brief(action, params);
+        core->is_brief = settings->order == MODE_ANSIBLE && action_is_quick(action, params);
     }
 }
 
@@ -108,7 +108,7 @@ static bool is_held(RunCore *core, Work work)
         !world->held(world->context, work.step, &hold)) {
         return false;
     }
-    core_turn(core)->bar = BAR_HELD;
+    core_turn(core)->override = OVERRIDE_WAIT;
     if (!str_eq(run->held_key, hold.key)) {
         run->held_key = arena_copy(core->arena, hold.key);
         run->held_since_us = core->now_us;
@@ -142,7 +142,7 @@ static void start_step(RunCore *core, Work work)
     const RunCoreOps *world = &core->settings.world;
     if (world->targeted != NULL && !world->targeted(world->context, work.step)) {
         core->reports[work.step].declined = true;
-        core_turn(core)->bar = BAR_TARGET;
+        core_turn(core)->override = OVERRIDE_TARGET;
         core_end_without_action(core, work, RESULT_SKIPPED,
                                 STR("its target does not include this node"));
         return;
@@ -150,7 +150,7 @@ static void start_step(RunCore *core, Work work)
     if (is_held(core, work)) {
         return;
     }
-    static const Retry no_retry = { .given = false };
+    static const Retry no_retry = { .is_set = false };
     const Condition *which = NULL;
     Answer answer =
         run->stage == STAGE_ACT ? ANSWER_YES : core_evaluate_when(core, work.step, &which);
@@ -158,7 +158,7 @@ static void start_step(RunCore *core, Work work)
     Str text = which == NULL ? STR_EMPTY : executor_test_text(&which->test);
     run->evaluations = answer == ANSWER_YES ? 0 : run->evaluations + (answer == ANSWER_NO);
     switch (conclude_when(answer, retry, run->evaluations, core->settings.planning)) {
-    case VERDICT_GO_ON: start_action(core, work); return;
+    case VERDICT_PROCEED: start_action(core, work); return;
     case VERDICT_SKIP:
         core->reports[work.step].declined = true;
         core_end_without_action(
@@ -228,7 +228,7 @@ static void start(RunCore *core, TurnKind kind, Work work)
     StepRun *run = &core->runs[work.step];
     core_turn_begin(core, kind, work);
     if (core->interrupted || core->leaving) {
-        core_turn(core)->bar = core->interrupted ? BAR_INTERRUPTED : BAR_LEAVING;
+        core_turn(core)->override = core->interrupted ? OVERRIDE_INTERRUPTED : OVERRIDE_REBOOT;
         leave(core, work);
         return;
     }

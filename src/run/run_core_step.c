@@ -10,10 +10,11 @@
 
 void core_turn_begin(RunCore *core, TurnKind kind, Work work)
 {
-    VEC_PUSH(
-        core->arena, &core->turns.list,
-        (Turn){
-            .kind = kind, .work = work, .first_asked = core->turns.asked.len, .end = TURN_ACTS });
+    VEC_PUSH(core->arena, &core->turns.list,
+             (Turn){ .kind = kind,
+                     .work = work,
+                     .first_evaluation = core->turns.evaluations.len,
+                     .end = TURN_ACTS });
 }
 
 /* The current one. */
@@ -95,7 +96,7 @@ static void core_end(RunCore *core, Work work, const Value *params)
 /* Finishes a work item without running its action. `reason` is in the run's arena. */
 void core_end_without_action(RunCore *core, Work work, StepResult result, Str reason)
 {
-    conclude_without(&core->runs[work.step].status, work.phase, result);
+    conclude_not_run(&core->runs[work.step].status, work.phase, result);
     core->reports[work.step].reason = reason;
     core_end(core, work, NULL);
 }
@@ -146,13 +147,14 @@ static Answer ask(RunCore *core, uint32_t step, ConditionName name, const Dynami
     if (again) {
         world->evaluate_again(world->context, false);
     }
-    VEC_PUSH(core->arena, &core->turns.asked,
-             (Asked){ .condition = name,
-                      .answer = answer,
-                      .text = value_is_string(test->value) ? value_str(test->value) : STR_EMPTY,
-                      .retries = retry->given,
-                      .limit = retry->limit });
-    core_turn(core)->asked_count++;
+    VEC_PUSH(core->arena, &core->turns.evaluations,
+             (ConditionEvaluation){ .condition = name,
+                                    .answer = answer,
+                                    .text = value_is_string(test->value) ? value_str(test->value)
+                                                                         : STR_EMPTY,
+                                    .retries = retry->is_set,
+                                    .limit = retry->limit });
+    core_turn(core)->evaluation_count++;
     return answer;
 }
 
@@ -166,13 +168,13 @@ Answer core_evaluate_when(RunCore *core, uint32_t step, const Condition **which)
         answer = ANSWER_YES;
         for (const JobGate *gate = job->gates[i]; gate != NULL && answer == ANSWER_YES;
              gate = gate->outer) {
-            if (gate->when.given) {
+            if (gate->when.is_set) {
                 *which = &gate->when;
                 answer = ask(core, step, CONDITION_WHEN, &gate->when.test, &gate->when.retry);
             }
         }
     }
-    if (answer == ANSWER_YES && spec->when->given) {
+    if (answer == ANSWER_YES && spec->when->is_set) {
         *which = spec->when;
         answer = ask(core, step, CONDITION_WHEN, &spec->when->test, &spec->when->retry);
     }
@@ -183,7 +185,7 @@ Answer core_evaluate_when(RunCore *core, uint32_t step, const Condition **which)
 
 void core_end_succeeded(RunCore *core, Work work, const Value *params)
 {
-    conclude_well(&core->runs[work.step].status, work.phase);
+    conclude_success(&core->runs[work.step].status, work.phase);
     core_end(core, work, params);
 }
 
@@ -212,7 +214,7 @@ static bool passes(RunCore *core, Work work, const Condition *condition, Stage s
                    ConditionName name, const Value *params)
 {
     StepRun *run = &core->runs[work.step];
-    if (!condition->given) {
+    if (!condition->is_set) {
         return true;
     }
     if (run->stage != stage) {
@@ -262,8 +264,8 @@ static Verdict repeats(RunCore *core, Work work, bool failed)
 {
     const Retry *retry = &core_step(core, work.step)->spec->run->retry;
     StepRun *run = &core->runs[work.step];
-    if (!retry->given || core->settings.planning || work.phase != PHASE_RUN) {
-        return failed ? VERDICT_FAIL : VERDICT_GO_ON;
+    if (!retry->is_set || core->settings.planning || work.phase != PHASE_RUN) {
+        return failed ? VERDICT_FAIL : VERDICT_PROCEED;
     }
     core->reports[work.step].error = NULL; /* from an earlier attempt */
     bool asks = !failed && retry->until.value.kind != VALUE_NULL;
@@ -285,7 +287,7 @@ void core_finish(RunCore *core, Running *running)
     bool differed = task->applied || (outcome->changed && !task->reacted);
     /* The report of a reaction is added to the existing report. */
     bool is_retried =
-        core_step(core, work.step)->spec->run->retry.given && work.phase != PHASE_REACT;
+        core_step(core, work.step)->spec->run->retry.is_set && work.phase != PHASE_REACT;
     change_time_note(&core->times[work.step], task);
     if (core->settings.planning && run->reacts) {
         reaction_plan(core->arena, core->settings.graph, schedule_statuses(core->schedule),
@@ -297,11 +299,11 @@ void core_finish(RunCore *core, Running *running)
     report->duration_us += task->duration_us;
     executor_report_fill(report, outcome, work.phase == PHASE_REACT, &core->settings.world,
                          executor_report_arena(&run->tried, core->arena, is_retried));
-    Observed seen = { outcome->changed, outcome->unknown, task->failed, task->reacted,
-                      outcome->shutdown != NULL };
-    core_turn(core)->acted = true;
-    core_turn(core)->seen = seen;
-    conclude_observed(&run->status, work.phase, seen, core->settings.planning);
+    Observation seen = { outcome->changed, outcome->unknown, task->failed, task->reacted,
+                         outcome->shutdown != NULL };
+    core_turn(core)->has_observation = true;
+    core_turn(core)->observation = seen;
+    conclude_observation(&run->status, work.phase, seen, core->settings.planning);
     report->status.changed = run->status.changed; /* for conditions about its own result */
     if (differed && report->cause == CAUSE_NONE && core->settings.world.cause != NULL) {
         report->cause = core->settings.world.cause(core->settings.world.context, work.step, params);

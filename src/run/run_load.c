@@ -4,7 +4,7 @@
 #include "base/search.h"
 #include "base/vec.h"
 #include "facts/facts.h"
-#include "model/document_place.h"
+#include "model/document_location.h"
 #include "run/cluster_view.h"
 #include "run/node_paths.h"
 #include "run/record.h"
@@ -202,7 +202,7 @@ static void collect_late(Run *run, const Step *step)
     for (uint32_t i = 0; ids != NULL && spec->action->params[i].name != NULL; i++) {
         const ParamSpec *param = &spec->action->params[i];
         if (param_is_path(param) && (spec->params_set >> i & 1) != 0 &&
-            value_is_missing(step->values[i]) && id_params_hold(ids, str_from_c(param->name)) &&
+            value_is_missing(step->values[i]) && id_params_include(ids, str_from_c(param->name)) &&
             value_is_string(spec->params[i]->value)) {
             Str text = value_str(spec->params[i]->value);
             size_t brace = str_find(text, STR("{"), 0);
@@ -297,11 +297,11 @@ static bool load_steps(Run *run)
                             .evaluate = evaluate_at_load,
                             .evaluate_early = evaluate_early,
                             .context = run,
-                            .only = run->config.jobs,
-                            .only_count = run->config.job_count };
+                            .only_jobs = run->config.jobs,
+                            .only_job_count = run->config.job_count };
     bool ok = site_expand(run->site, &expansion, &run->steps);
     ok = site_check_names(run->site) && ok;
-    if (run->steps.broken) {
+    if (run->steps.is_invalid) {
         graph_problems(run->arena, &run->steps, run->sources, run->problems);
         return false;
     }
@@ -338,7 +338,7 @@ static bool check_when(Run *run, const Step *step, Arena *arena, bool *wanted, P
 {
     const Condition *when = step->spec->when;
     *wanted = step->spec->job->gate_count == 0;
-    if (!*wanted || !when->given) {
+    if (!*wanted || !when->is_set) {
         return true;
     }
     Value answer;
@@ -411,7 +411,7 @@ static bool check_templates(Run *run)
         arena_release(&arena, mark);
     }
     run->checking = false;
-    problems_add_new(run->problems, &found);
+    problems_merge(run->problems, &found);
     return ok;
 }
 

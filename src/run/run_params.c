@@ -20,7 +20,7 @@ static DynamicOutcome evaluate(void *context, const Dynamic *dynamic, Value *out
 static Value place_of(const Step *step, uint32_t param)
 {
     const StepSpec *spec = step->spec;
-    return (spec->params_set >> param & 1) != 0 ? spec->params[param]->value : spec->place;
+    return (spec->params_set >> param & 1) != 0 ? spec->params[param]->value : spec->location;
 }
 
 PRINTF_LIKE(4, 5)

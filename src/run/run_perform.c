@@ -159,7 +159,7 @@ static Cause run_cause_of(void *context, uint32_t step, const Value *params)
 {
     Run *run = ((RunContext *)context)->run;
     const Step *of = graph_step(run->graph, step);
-    if (params == NULL || of->spec->action->repeats) {
+    if (params == NULL || of->spec->action->always_changes) {
         return CAUSE_NONE;
     }
     return last_applied_cause(&run->now.last, of->id, wanted(run, step, params));
@@ -209,7 +209,7 @@ static void run_step_ended(void *context, Work work, const Value *params)
     if (world->books == NULL) {
         return;
     }
-    if (params != NULL && !step->spec->action->repeats &&
+    if (params != NULL && !step->spec->action->always_changes &&
         (result == RESULT_OK || result == RESULT_CHANGED)) {
         last_applied_set(&run->now.last, step->id, wanted(run, work.step, params));
     }
@@ -234,7 +234,7 @@ static Str run_scrub(void *context, Str text, Arena *arena)
 /* Of another existing site, whose own runs handle it. */
 static bool is_of_other_site(const Run *run, const Debt *debt)
 {
-    return debt->home.len > 0 && !debt_is_of(debt, run->name, run->home) &&
+    return debt->home.len > 0 && !debt_belongs_to(debt, run->name, run->home) &&
            file_exists(arena_copy_c(run->arena, debt->home));
 }
 
@@ -242,8 +242,8 @@ static bool is_of_other_site(const Run *run, const Debt *debt)
 static void end_debt(Run *run, DebtBook *own, Books *books, Str step, Str notice)
 {
     Error err;
-    problems_add_as(run->problems, SEVERITY_WARNING, "E0711", NULL, 0, 0, "%" STR_FMT,
-                    STR_ARG(notice));
+    problems_add_severity(run->problems, SEVERITY_WARNING, "E0711", NULL, 0, 0, "%" STR_FMT,
+                          STR_ARG(notice));
     if (books == NULL) {
         debt_book_pay(own, step);
         return;
@@ -285,7 +285,8 @@ static int64_t started_ms(Run *run, const Step *step)
                   .host = run->host,
                   .step = step->index,
                   .planning = true };
-    return resolve_early(run, step, params) && action->since(&call, &since_ms, &err) ? since_ms : 0;
+    return resolve_early(run, step, params) && action->last_start(&call, &since_ms, &err) ? since_ms
+                                                                                          : 0;
 }
 
 /* Whether nothing that the step owes is needed anymore, because its unit has been started since;
@@ -293,7 +294,7 @@ static int64_t started_ms(Run *run, const Step *step)
 static bool has_restarted(Run *run, const DebtBook *book, uint32_t step, Str boot, Str *notice)
 {
     const Step *of = graph_step(run->graph, step);
-    if (of->spec->action->since == NULL) {
+    if (of->spec->action->last_start == NULL) {
         return false;
     }
     DebtView view = { .in_site = true, .boot = boot, .unit_started_ms = started_ms(run, of) };
@@ -395,7 +396,7 @@ static bool load_last_applied(Run *run, Error *err)
 
 static void warn(Run *run, const char *code, const char *what, const char *why)
 {
-    problems_add_as(run->problems, SEVERITY_WARNING, code, NULL, 0, 0, "%s: %s", what, why);
+    problems_add_severity(run->problems, SEVERITY_WARNING, code, NULL, 0, 0, "%s: %s", what, why);
 }
 
 static void save_record(Run *run, const Books *books)
@@ -517,8 +518,8 @@ static bool plan(Run *run, const RunView *view, int interrupts, Error *err)
     debt_book_init(&book, run->arena);
     if (directory_open(run->config.state, &state, &unread) &&
         !journal_read(&state, run->arena, &book, &unread)) {
-        problems_add_as(run->problems, SEVERITY_WARNING, "E0713", NULL, 0, 0,
-                        "cannot read the owed actions: %s", unread.text);
+        problems_add_severity(run->problems, SEVERITY_WARNING, "E0713", NULL, 0, 0,
+                              "cannot read the owed actions: %s", unread.text);
     }
     execute(run, NULL, view, interrupts, find_debts(run, &book, &book, NULL));
     run->now.report.owed = list_debts(run, &book);

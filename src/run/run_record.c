@@ -93,7 +93,7 @@ static void put_place(Writer *writer, Value place, Str known)
 
 static Str file_of(const Writer *writer, const StepSpec *spec)
 {
-    const Source *source = sources_get(writer->run->sources, spec->place.source);
+    const Source *source = sources_get(writer->run->sources, spec->location.source);
     return source == NULL ? STR_EMPTY : source->name;
 }
 
@@ -132,12 +132,12 @@ static void put_edges(Writer *writer, const Step *step, Str file)
         put_number(out, "to", (int64_t)edge->to + 1);
         put_true(out, "any", edge->any);
         put_true(out, "all", edge->all);
-        if (edge->origin != EDGE_WRITTEN) {
+        if (edge->origin != EDGE_EXPLICIT) {
             put_word(out, "origin", edge_origin_name((EdgeOrigin)edge->origin));
         }
         put_given(out, "detail", edge->detail);
-        if (edge->place != NULL) {
-            put_place(writer, *edge->place, file);
+        if (edge->location != NULL) {
+            put_place(writer, *edge->location, file);
         }
         buf_put_char(out, '}');
     }
@@ -245,7 +245,7 @@ static void put_order(Buf *out, const StepSpec *spec)
     case ORDER_NUMBER: put_number(out, "order", spec->order_number); break;
     case ORDER_NONE: break;
     }
-    put_true(out, "waits", action->waits);
+    put_true(out, "waits", action->may_sleep);
     put_true(out, "reacts", action->react != NULL);
     put_true(out, "merges", action->merge != NULL);
     if (action->stage != STAGE_ANY) {
@@ -254,7 +254,7 @@ static void put_order(Buf *out, const StepSpec *spec)
     if (action->cost_ms > 0) {
         put_number(out, "cost_ms", action->cost_ms);
     }
-    if (spec->run->retry.given) {
+    if (spec->run->retry.is_set) {
         put_number(out, "retry", spec->run->retry.limit);
     }
 }
@@ -275,14 +275,14 @@ static void put_step(Writer *writer, const Step *step, const StepReport *report)
     buf_put_c(out, spec->action->name);
     buf_put_char(out, '"');
     put_given(out, "file", file);
-    put_place(writer, spec->place, file);
+    put_place(writer, spec->location, file);
     if (!value_is_missing(step->item)) {
         put_name(out, "item");
         run_record_put(writer->record, step->item);
     }
     put_order(out, spec);
     put_kinds(out, "owed", report->status.owed);
-    put_kinds(out, "untargeted", step->untargeted);
+    put_kinds(out, "untargeted", step->kinds_without_targets);
     put_edges(writer, step, file);
     put_params(writer, spec, file);
     Str values = writer->run->now.values == NULL ? STR_EMPTY : writer->run->now.values[step->index];
@@ -350,7 +350,7 @@ static void put_graph(Writer *writer)
     buf_put(out, STR("]}"));
 }
 
-static void put_asked(Writer *writer, const Asked *asked, uint32_t count)
+static void put_asked(Writer *writer, const ConditionEvaluation *asked, uint32_t count)
 {
     Buf *out = writer->out;
     if (count == 0) {
@@ -377,17 +377,17 @@ static void put_decision(Writer *writer, const Decision *decision)
     put_word(out, "decision", decision_kind_name(decision->kind));
     put_true(out, "react", decision->react);
     put_given(out, "reason", decision->reason);
-    if (decision->because != NULL) {
-        put_number(out, "because", decision->because - writer->graph->edges + 1);
+    if (decision->decisive_edge != NULL) {
+        put_number(out, "because", decision->decisive_edge - writer->graph->edges + 1);
     }
 }
 
-static void put_seen(Buf *out, Observed seen)
+static void put_seen(Buf *out, Observation seen)
 {
     buf_put(out, STR(",\"saw\":["));
     const char *words[] = { seen.changed ? "changed" : NULL, seen.unknown ? "unknown" : NULL,
                             seen.failed ? "failed" : NULL, seen.reacted ? "reacted" : NULL,
-                            seen.leaves ? "leaves" : NULL };
+                            seen.requests_reboot ? "leaves" : NULL };
     bool first = true;
     for (size_t i = 0; i < COUNT_OF(words); i++) {
         if (words[i] != NULL) {
@@ -400,7 +400,7 @@ static void put_seen(Buf *out, Observed seen)
     buf_put_char(out, ']');
 }
 
-static void put_turn(Writer *writer, const Turn *turn, const Asked *asked)
+static void put_turn(Writer *writer, const Turn *turn, const ConditionEvaluation *asked)
 {
     Buf *out = writer->out;
     buf_put(out, STR("{\"step\":"));
@@ -411,18 +411,18 @@ static void put_turn(Writer *writer, const Turn *turn, const Asked *asked)
     if (turn->work.phase != PHASE_RUN) {
         put_word(out, "phase", work_phase_name(turn->work.phase));
     }
-    if (turn->bar != BAR_NONE) {
-        put_word(out, "bar", turn_bar_name(turn->bar));
+    if (turn->override != OVERRIDE_NONE) {
+        put_word(out, "bar", turn_override_name(turn->override));
     }
     if (turn->decided) {
         put_decision(writer, &turn->decision);
     }
-    put_asked(writer, asked, turn->asked_count);
+    put_asked(writer, asked, turn->evaluation_count);
     if (turn->params != PARAMS_OK) {
         put_word(out, "params", turn_params_name(turn->params));
     }
-    if (turn->acted) {
-        put_seen(out, turn->seen);
+    if (turn->has_observation) {
+        put_seen(out, turn->observation);
     }
     if (turn->end != TURN_ENDED) {
         put_word(out, "end", turn_end_name(turn->end));
@@ -495,7 +495,7 @@ void run_record_fill(RunRecord *record, Run *run)
     for (uint32_t i = 0; i < turns->list.len; i++) {
         const Turn *turn = &turns->list.items[i];
         buf_put(out, i == 0 ? STR("\n") : STR(",\n"));
-        put_turn(&writer, turn, &turns->asked.items[turn->first_asked]);
+        put_turn(&writer, turn, &turns->evaluations.items[turn->first_evaluation]);
     }
     buf_put(out, STR("]"));
     if (run->now.report.owed != NULL) {

@@ -1,6 +1,6 @@
 #include "run/scope.h"
 
-#include "model/document_place.h"
+#include "model/document_location.h"
 #include "run/scope_steps.h"
 
 enum {
@@ -319,7 +319,7 @@ static Str shown_name(const Scope *scope, Str name, Arena *arena)
         }
     }
     Str root =
-        scope->load.site == NULL ? STR_EMPTY : site_loaded_with(scope->load.site)->reader.root;
+        scope->load.site == NULL ? STR_EMPTY : site_load_settings(scope->load.site)->reader.root;
     return arena_format(arena, "%" STR_FMT "%stemplates/%" STR_FMT, STR_ARG(root),
                         root.len > 0 ? "/" : "", STR_ARG(name));
 }

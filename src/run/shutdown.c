@@ -206,8 +206,8 @@ void run_shutdown_prepare(Run *run, const Directory *state)
     } else if (noted > 0) {
         drop_settled(run);
         if (!resume_save(state, &run->now.resume, &err) || !drop_unit(run, &err)) {
-            problems_add_as(run->problems, SEVERITY_WARNING, "E0723", NULL, 0, 0,
-                            "cannot remove the resume record: %s", err.text);
+            problems_add_severity(run->problems, SEVERITY_WARNING, "E0723", NULL, 0, 0,
+                                  "cannot remove the resume record: %s", err.text);
         }
     }
 }

@@ -3,7 +3,7 @@
 #include "base/suggest.h"
 #include "lang/template/host_object.h"
 #include "lang/template/ops.h"
-#include "model/document_place.h"
+#include "model/document_location.h"
 #include "run/variables_layers.h"
 
 typedef enum VarState {

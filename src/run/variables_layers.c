@@ -5,7 +5,7 @@
 #include "lang/json.h"
 #include "lang/yaml.h"
 #include "model/document.h"
-#include "model/document_place.h"
+#include "model/document_location.h"
 #include "sys/file.h"
 
 enum {
@@ -152,7 +152,7 @@ static bool render_path(const VariablesLoad *load, const Dynamic *dynamic, Str *
 /* Existing files in the listed order; without `merge: all`, only the first. */
 static bool read_paths(const VariablesLoad *load, VariableLayers *layers, const SiteEntry *entry)
 {
-    const SiteReader *reader = &site_loaded_with(load->site)->reader;
+    const SiteReader *reader = &site_load_settings(load->site)->reader;
     Str *found = ARENA_ARRAY(load->arena, Str, entry->path_count);
     Value *places = ARENA_ARRAY(load->arena, Value, entry->path_count);
     uint32_t count = 0;
@@ -165,7 +165,7 @@ static bool read_paths(const VariablesLoad *load, VariableLayers *layers, const 
         }
         path = arena_format(load->arena, "variables/%" STR_FMT, STR_ARG(path));
         if (reader->exists == NULL || reader->exists(reader->context, path) ||
-            document_has_yml(site_loaded_with(load->site), path)) {
+            document_has_yml(site_load_settings(load->site), path)) {
             places[count] = entry->paths[i].value;
             found[count++] = path;
         }
@@ -189,7 +189,7 @@ static bool read_entry(const VariablesLoad *load, VariableLayers *layers, const 
         return read_paths(load, layers, entry);
     }
     Str path = arena_format(load->arena, "variables/%" STR_FMT ".yaml", STR_ARG(entry->name));
-    return read_site_file(load, layers, path, entry->place);
+    return read_site_file(load, layers, path, entry->location);
 }
 
 static bool read_site(const VariablesLoad *load, VariableLayers *layers)

@@ -11,7 +11,7 @@ enum {
 static ProtobufCBinaryData id_out(Arena *arena, Str id)
 {
     unsigned char *bytes = ARENA_ARRAY(arena, unsigned char, ID_BYTES);
-    hex_get(id.data, ID_BYTES, bytes);
+    hex_decode(id.data, ID_BYTES, bytes);
     return (ProtobufCBinaryData){ .len = ID_BYTES, .data = bytes };
 }
 
@@ -21,7 +21,7 @@ static bool id_in(Arena *arena, ProtobufCBinaryData wire, Str *out, Error *err)
         return error_set(err, ERROR_INVALID, "a SHA-256 has %d bytes", ID_BYTES);
     }
     char *text = ARENA_ARRAY(arena, char, BLOB_ID_TEXT + 1);
-    hex_put(wire.data, ID_BYTES, text);
+    hex_encode(wire.data, ID_BYTES, text);
     *out = str_from(text, BLOB_ID_TEXT);
     return true;
 }

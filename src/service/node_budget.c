@@ -21,7 +21,7 @@ struct NodeBudget {
     NodeBudgets *budgets;
     NodeBudget *next;
     char node[NODE_NAME_MAX + 1];
-    Rate sessions, bytes, records, events, log;
+    RateBucket sessions, bytes, records, events, log;
     CountScan *count_scan; /* NULL: none is in progress */
     int64_t count_due_ms;
     bool is_counted;

@@ -57,7 +57,7 @@ static bool epoch_decode(Arena *arena, Value value, void *member, Error *err)
 {
     Str digits = value_str(value);
     uint64_t epoch = 0;
-    if (digits.len != EPOCH_DIGITS || !hex_is(digits)) {
+    if (digits.len != EPOCH_DIGITS || !hex_is_valid(digits)) {
         return error_set(err, ERROR_INVALID, "must be %d hexadecimal digits", EPOCH_DIGITS);
     }
     for (size_t i = 0; i < digits.len; i++) {

@@ -28,7 +28,7 @@ struct BlobStore {
 
 bool blob_id_is_valid(Str id)
 {
-    return id.len == BLOB_ID_TEXT && hex_is(id);
+    return id.len == BLOB_ID_TEXT && hex_is_valid(id);
 }
 
 void blob_id_of(Str data, char out[BLOB_ID_TEXT + 1])
@@ -76,7 +76,7 @@ bool blob_store_open(const char *directory, BlobStore **out, Error *err)
         char prefix[PREFIX_LEN + 1];
         unsigned char byte = (unsigned char)i;
         Error ignored;
-        hex_put(&byte, 1, prefix);
+        hex_encode(&byte, 1, prefix);
         if (directory_open_child(&store->directory, prefix, &child, &ignored)) {
             directory_remove_temporaries(&child);
         }
@@ -219,7 +219,7 @@ bool blob_store_sweep_part(BlobStore *store, uint32_t part, const StrMap *keep, 
     AUTO_CLEAR(Directory) child = { .descriptor = -1 };
     char prefix[PREFIX_LEN + 1];
     unsigned char byte = (unsigned char)part;
-    hex_put(&byte, 1, prefix);
+    hex_encode(&byte, 1, prefix);
     if (!directory_open_child(&store->directory, prefix, &child, err)) {
         return err->kind == ERROR_NOT_FOUND;
     }

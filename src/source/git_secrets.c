@@ -101,7 +101,7 @@ bool git_secrets_make_webhook(SourceVault *vault, Arena *arena, Str name, GitSec
     if (!seal_key_make(&random, err)) {
         return false;
     }
-    hex_put(random.bytes, SEAL_KEY, digits);
+    hex_encode(random.bytes, SEAL_KEY, digits);
     seal_key_clear(&random);
     *secret = str_from(digits, GIT_WEBHOOK_SECRET);
     return source_vault_seal(vault, arena, bound_to(arena, "webhook", name), *secret,

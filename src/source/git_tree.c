@@ -35,7 +35,7 @@ void git_tree_unref(GitTree *tree)
 
 static bool is_object(Str id)
 {
-    return (id.len == 40 || id.len == GIT_ID_MAX) && hex_is(id);
+    return (id.len == 40 || id.len == GIT_ID_MAX) && hex_is_valid(id);
 }
 
 /* A line of a commit, which is untrusted, made safe to show. */

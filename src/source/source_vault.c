@@ -42,7 +42,7 @@ void source_vault_free(SourceVault *vault)
 static bool write_key(const SourceVault *vault, const Directory *directory, Error *err)
 {
     char text[TEXT + 2];
-    hex_put(vault->key.bytes, SEAL_KEY, text);
+    hex_encode(vault->key.bytes, SEAL_KEY, text);
     text[TEXT] = '\n';
     bool ok = directory_write(directory, SOURCE_KEY, str_from(text, TEXT + 1), true, err);
     OPENSSL_cleanse(text, sizeof text);
@@ -56,9 +56,9 @@ static bool read_key(SourceVault *vault, const Directory *directory, Error *err)
     if (!directory_read_private(directory, SOURCE_KEY, text, sizeof text, &len, err)) {
         return false;
     }
-    vault->is_known = len == TEXT + 1 && hex_is(str_from(text, TEXT));
+    vault->is_known = len == TEXT + 1 && hex_is_valid(str_from(text, TEXT));
     if (vault->is_known) {
-        hex_get(text, SEAL_KEY, vault->key.bytes);
+        hex_decode(text, SEAL_KEY, vault->key.bytes);
     }
     OPENSSL_cleanse(text, sizeof text);
     return vault->is_known ||
@@ -92,7 +92,7 @@ bool source_vault_seal(SourceVault *vault, Arena *arena, Str bound, Str plain, S
         return false;
     }
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
-    base64_put(&text, seal_encrypt(arena, &vault->key, bound, plain));
+    base64_encode(&text, seal_encrypt(arena, &vault->key, bound, plain));
     *out = buf_str(&text);
     return true;
 }

@@ -21,7 +21,7 @@ static bool check_blob(Str id, Error *err)
 
 bool version_name_check(Str name, Error *err)
 {
-    return (name.len == VERSION_NAME_LEN && hex_is(name)) ||
+    return (name.len == VERSION_NAME_LEN && hex_is_valid(name)) ||
            error_set(err, ERROR_INVALID,
                      "the name of a version has %d hexadecimal digits in lowercase",
                      VERSION_NAME_LEN);

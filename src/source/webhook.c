@@ -24,7 +24,7 @@ static Str only(const Http1Head *head, const char *name)
 static Str digits_of(Str text, Str prefix)
 {
     Str digits = str_starts(text, prefix) ? str_from_offset(text, prefix.len) : STR_EMPTY;
-    return digits.len == SHA256_HEX && hex_is(digits) ? digits : STR_EMPTY;
+    return digits.len == SHA256_HEX && hex_is_valid(digits) ? digits : STR_EMPTY;
 }
 
 static WebhookEvent event_of(const Http1Head *head)

@@ -17,7 +17,7 @@ enum {
 /* Zero-initialized means empty. */
 typedef struct WebhookGate {
     RateTable origins;
-    Rate total;
+    RateBucket total;
     uint64_t deliveries[WEBHOOK_GATE_DELIVERIES]; /* ring buffer of hashes */
     uint32_t next;
 } WebhookGate;

@@ -212,7 +212,7 @@ static bool try_group(LocalStore *store, Job *const *jobs, uint32_t *count, bool
         ok = perform_with_mark(store, &state, jobs[done], err);
         history_add_point(&store->history, &state, now_ms);
         changes += jobs[done]->changes.events.len;
-        bytes += jobs[done++]->arena.held;
+        bytes += jobs[done++]->arena.chunk_bytes;
     }
     ok = ok && (!maintains || maintain_in_group(store, &state, PURGE_FACTOR * changes, err));
     if (!ok) {
@@ -303,7 +303,7 @@ static void publish(LocalStore *store, JobList *list, Job *const *jobs, uint32_t
     pthread_mutex_lock(&store->mutex);
     for (uint32_t i = 0; i < count; i++) {
         job_list_add(list, jobs[i]);
-        store->answer_bytes += jobs[i]->arena.held;
+        store->answer_bytes += jobs[i]->arena.chunk_bytes;
     }
     if (list == &store->written) {
         store->writer_status.compacted = store->writer_state.compacted;

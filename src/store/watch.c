@@ -28,7 +28,7 @@ static void recent_drop_first(Recent *recent)
     Job *job = recent_at(recent, 0);
     recent->first = (recent->first + 1) & (recent->cap - 1);
     recent->count--;
-    recent->bytes -= job->arena.held;
+    recent->bytes -= job->arena.chunk_bytes;
     recent->from = job->revision + 1;
     job_free(job);
 }
@@ -50,7 +50,7 @@ static void recent_add(Recent *recent, Job *job)
         recent->cap = cap;
     }
     recent->jobs[(recent->first + recent->count++) & (recent->cap - 1)] = job;
-    recent->bytes += job->arena.held;
+    recent->bytes += job->arena.chunk_bytes;
     while (recent->bytes > RECENT_BYTES || recent->count > RECENT_JOBS) {
         recent_drop_first(recent);
     }

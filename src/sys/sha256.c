@@ -44,7 +44,7 @@ void sha256_finish(Sha256 *sha, char out[SHA256_HEX + 1])
 {
     unsigned char bytes[SHA256_DIGEST_LENGTH];
     finish_bytes(sha, bytes);
-    hex_put(bytes, sizeof bytes, out);
+    hex_encode(bytes, sizeof bytes, out);
     OPENSSL_cleanse(bytes, sizeof bytes); /* it may be key material */
 }
 

@@ -30,5 +30,5 @@ void sha512_finish(Sha512 *sha, char out[SHA512_HEX + 1])
 {
     unsigned char bytes[SHA512_DIGEST_LENGTH];
     BUG_IF(SHA512_Final(bytes, state_of(sha)) != 1);
-    hex_put(bytes, sizeof bytes, out);
+    hex_encode(bytes, sizeof bytes, out);
 }

@@ -10,11 +10,11 @@
 #include "base/memory.h"
 
 struct UiReader {
-    Str left; /* compressed bytes that are not read yet */
-    bool inflates;
+    Str compressed; /* compressed bytes that are not read yet */
+    bool decompresses;
     bool is_finished;
     z_stream stream;
-    char piece[];
+    char chunk[];
 };
 
 enum {
@@ -31,51 +31,51 @@ const UiFile *ui_find(Str address)
     return NULL;
 }
 
-UiReader *ui_reader_new(const UiFile *file, bool packed)
+UiReader *ui_reader_new(const UiFile *file, bool compressed)
 {
-    size_t size = sizeof(UiReader) + (packed ? 0 : UI_PIECE_MAX);
+    size_t size = sizeof(UiReader) + (compressed ? 0 : UI_CHUNK_MAX);
     UiReader *reader = memory_new(size);
-    reader->left = ui_packed(file);
-    if (!packed) {
-        reader->inflates = true;
+    reader->compressed = ui_compressed(file);
+    if (!compressed) {
+        reader->decompresses = true;
         if (inflateInit2(&reader->stream, GZIP_WINDOW) != Z_OK) {
             memory_exhausted(1 << MAX_WBITS);
         }
-        reader->stream.next_in = (const Bytef *)reader->left.data;
-        reader->stream.avail_in = (uInt)reader->left.len;
+        reader->stream.next_in = (const Bytef *)reader->compressed.data;
+        reader->stream.avail_in = (uInt)reader->compressed.len;
     }
     return reader;
 }
 
 void ui_reader_free(UiReader *reader)
 {
-    if (reader != NULL && reader->inflates) {
+    if (reader != NULL && reader->decompresses) {
         inflateEnd(&reader->stream);
     }
     free(reader);
 }
 
-static bool next_packed(UiReader *reader, Str *piece)
+static bool next_compressed(UiReader *reader, Str *chunk)
 {
-    size_t len = reader->left.len < UI_PIECE_MAX ? reader->left.len : UI_PIECE_MAX;
-    *piece = str_slice(reader->left, 0, len);
-    reader->left = str_from_offset(reader->left, len);
+    size_t len = reader->compressed.len < UI_CHUNK_MAX ? reader->compressed.len : UI_CHUNK_MAX;
+    *chunk = str_slice(reader->compressed, 0, len);
+    reader->compressed = str_from_offset(reader->compressed, len);
     return len > 0;
 }
 
-bool ui_reader_next(UiReader *reader, Str *piece)
+bool ui_reader_next(UiReader *reader, Str *chunk)
 {
-    if (!reader->inflates) {
-        return next_packed(reader, piece);
+    if (!reader->decompresses) {
+        return next_compressed(reader, chunk);
     }
     if (reader->is_finished) {
         return false;
     }
-    reader->stream.next_out = (Bytef *)reader->piece;
-    reader->stream.avail_out = UI_PIECE_MAX;
+    reader->stream.next_out = (Bytef *)reader->chunk;
+    reader->stream.avail_out = UI_CHUNK_MAX;
     int result = inflate(&reader->stream, Z_NO_FLUSH);
     BUG_IF(result != Z_OK && result != Z_STREAM_END); /* the data is embedded */
     reader->is_finished = result == Z_STREAM_END;
-    *piece = str_from(reader->piece, UI_PIECE_MAX - reader->stream.avail_out);
-    return piece->len > 0;
+    *chunk = str_from(reader->chunk, UI_CHUNK_MAX - reader->stream.avail_out);
+    return chunk->len > 0;
 }

@@ -14,9 +14,9 @@ typedef struct UiFile {
     const char *type;
     const char *tag; /* ETag: SHA-256 of the contents, the same for both encodings */
     UiPolicy policy;
-    bool is_immutable;   /* never changes, because its address contains a digest of its contents */
-    uint32_t at, packed; /* offset and compressed size in ui_block */
-    uint32_t size;       /* uncompressed */
+    bool is_immutable; /* never changes, because its address contains a digest of its contents */
+    uint32_t offset, compressed_size; /* offset and compressed size in ui_block */
+    uint32_t size;                    /* uncompressed */
 } UiFile;
 
 extern const bool ui_has_swagger;
@@ -27,22 +27,22 @@ extern const char ui_block[];
 /* Returns NULL if there is no such file. Each file has exactly one address. */
 const UiFile *ui_find(Str address);
 
-static inline Str ui_packed(const UiFile *file)
+static inline Str ui_compressed(const UiFile *file)
 {
-    return str_from(ui_block + file->at, file->packed);
+    return str_from(ui_block + file->offset, file->compressed_size);
 }
 
 enum {
-    UI_PIECE_MAX = 32 << 10
+    UI_CHUNK_MAX = 32 << 10
 };
 
 /* Reads a file in pieces: a slow client holds one piece in memory, not the entire file. */
 typedef struct UiReader UiReader;
 
-/* `packed`: returns gzip data. */
-UiReader *ui_reader_new(const UiFile *file, bool packed);
+/* `compressed_size`: returns gzip data. */
+UiReader *ui_reader_new(const UiFile *file, bool compressed);
 void ui_reader_free(UiReader *reader); /* NULL is allowed */
 DEFINE_AUTO(UiReader, ui_reader_free)
 
 /* Returns false at the end. The piece is valid until the next call. */
-bool ui_reader_next(UiReader *reader, Str *piece);
+bool ui_reader_next(UiReader *reader, Str *chunk);

@@ -113,7 +113,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint16_t source = sources_add(&sources, STR("fuzz"), text);
     bool ok = yaml_load_all(&arena, &sources, source, &options, &documents, &problems);
     BUG_IF(ok != (problems.errors == 0));
-    BUG_IF(arena.held > 2 * (size_t)BUDGET);
+    BUG_IF(arena.chunk_bytes > 2 * (size_t)BUDGET);
     for (uint32_t i = 0; i < documents->len; i++) {
         check_places(documents->items[i], text);
     }

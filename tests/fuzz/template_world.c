@@ -341,8 +341,8 @@ void check_memory(const TemplateWorld *world, const Rendered *rendered)
     for (uint32_t i = 0; i < rendered->capture_cap; i++) {
         captures += rendered->captures[i].cap;
     }
-    BUG_IF(rendered->arena.held > 2 * limits->memory);
-    BUG_IF(rendered->frames.held > 2 * limits->memory);
+    BUG_IF(rendered->arena.chunk_bytes > 2 * limits->memory);
+    BUG_IF(rendered->frames.chunk_bytes > 2 * limits->memory);
     BUG_IF(captures > 2 * limits->memory);
     BUG_IF(rendered->text.len > limits->output);
 }

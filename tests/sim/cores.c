@@ -194,8 +194,8 @@ static void put_steps(Sim *sim, uint32_t count, Buf *out)
 static const Condition *make_condition(Sim *sim)
 {
     Condition *made = ARENA_NEW(&sim->world.arena, Condition);
-    *made = (Condition){ .given = true,
-                         .retry = { .given = !one_in(&sim->state, 3),
+    *made = (Condition){ .is_set = true,
+                         .retry = { .is_set = !one_in(&sim->state, 3),
                                     .interval_ms = below(&sim->state, 20000),
                                     .limit = below(&sim->state, 4) } };
     made->test.value = value_string(STR("x"));
@@ -228,7 +228,7 @@ static void plan_step(Sim *sim, uint32_t index)
         spec->proceed = make_condition(sim);
     }
     if (one_in(state, 5)) {
-        ((RunOptions *)spec->run)->retry = (Retry){ .given = true,
+        ((RunOptions *)spec->run)->retry = (Retry){ .is_set = true,
                                                     .interval_ms = below(state, 10000),
                                                     .limit = 1 + below(state, 3),
                                                     .until.value = value_null() };
@@ -377,7 +377,7 @@ static void check_start(Sim *sim, Work work)
 {
     StepPlan *plan = &sim->plans[work.step];
     const Retry *retry = &graph_step(sim->world.graph, work.step)->spec->run->retry;
-    uint32_t allowed = 1 + (retry->given && work.phase == PHASE_RUN ? (uint32_t)retry->limit : 0);
+    uint32_t allowed = 1 + (retry->is_set && work.phase == PHASE_RUN ? (uint32_t)retry->limit : 0);
     if (plan->runs_now || plan->ends[work.phase] > 0 || ++plan->starts[work.phase] > allowed) {
         SAY(sim, "the %s of s%u started again", work_phase_name(work.phase), work.step);
     }

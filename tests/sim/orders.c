@@ -244,10 +244,11 @@ static const ParamSpec add_params[] = {
 static const Action actions[] = {
     { "set", "", cell_params, set_check, set_apply, cell_react, .claims = claim_cell },
     { "append", "", cell_params, always_check, append_apply, cell_react, .claims = claim_cell,
-      .merge = merge_cells, .repeats = true, .cost_ms = 10 },
+      .merge = merge_cells, .always_changes = true, .cost_ms = 10 },
     { "fail", "", cell_params, always_check, fail_apply, cell_react, .claims = claim_cell,
-      .merge = merge_cells, .repeats = true },
-    { "add", "", add_params, always_check, add_apply, add_react, .repeats = true, .cost_ms = 1 },
+      .merge = merge_cells, .always_changes = true },
+    { "add", "", add_params, always_check, add_apply, add_react, .always_changes = true,
+      .cost_ms = 1 },
     { 0 },
 };
 

@@ -48,7 +48,7 @@ typedef enum ChangeKind {
 
 typedef struct Change {
     ChangeKind kind;
-    const Spot *spot;
+    const TreeLocation *location;
     Value key, value;
 } Change;
 
@@ -59,10 +59,10 @@ static bool propose(const Editor *editor, const Change *change, unsigned variant
     *out = (Splices){ .count = 0 };
     switch (change->kind) {
     case CHANGE_REPLACE:
-        return format->replace(document, change->spot, change->value, variant, out);
+        return format->replace(document, change->location, change->value, variant, out);
     case CHANGE_INSERT:
-        return format->insert(document, change->spot, change->key, change->value, variant, out);
-    case CHANGE_REMOVE: return format->remove(document, change->spot, variant, out);
+        return format->insert(document, change->location, change->key, change->value, variant, out);
+    case CHANGE_REMOVE: return format->remove(document, change->location, variant, out);
     }
     BUG("change %d", change->kind);
 }
@@ -71,9 +71,9 @@ static Value expected_root(const Editor *editor, const Change *change)
 {
     Arena *arena = editor->document.arena;
     switch (change->kind) {
-    case CHANGE_REPLACE: return tree_replace(arena, change->spot, change->value);
-    case CHANGE_INSERT: return tree_insert(arena, change->spot, change->key, change->value);
-    case CHANGE_REMOVE: return tree_remove(arena, change->spot);
+    case CHANGE_REPLACE: return tree_replace(arena, change->location, change->value);
+    case CHANGE_INSERT: return tree_insert(arena, change->location, change->key, change->value);
+    case CHANGE_REMOVE: return tree_remove(arena, change->location);
     }
     BUG("change %d", change->kind);
 }
@@ -81,13 +81,13 @@ static Value expected_root(const Editor *editor, const Change *change)
 /* A format may propose invalid splices for a layout that it does not handle. */
 static bool is_valid(const Splices *splices, Str text)
 {
-    size_t at = 0;
+    size_t pos = 0;
     for (uint32_t i = 0; i < splices->count; i++) {
         const Splice *item = &splices->items[i];
-        if (item->start < at || item->end < item->start || item->end > text.len) {
+        if (item->start < pos || item->end < item->start || item->end > text.len) {
             return false;
         }
-        at = item->end;
+        pos = item->end;
     }
     return true;
 }
@@ -95,14 +95,14 @@ static bool is_valid(const Splices *splices, Str text)
 static Str splice(Arena *arena, Str text, const Splices *splices)
 {
     Buf out = buf_make_in(arena, BUF_UNLIMITED);
-    size_t at = 0;
+    size_t pos = 0;
     for (uint32_t i = 0; i < splices->count; i++) {
         const Splice *item = &splices->items[i];
-        buf_put(&out, str_slice(text, at, item->start));
+        buf_put(&out, str_slice(text, pos, item->start));
         buf_put(&out, item->text);
-        at = item->end;
+        pos = item->end;
     }
-    buf_put(&out, str_from_offset(text, at));
+    buf_put(&out, str_from_offset(text, pos));
     return buf_str(&out);
 }
 
@@ -144,9 +144,9 @@ static bool apply_change(Editor *editor, const Change *change, Error *err)
 
 static bool reconcile(Editor *editor, Value desired, Error *err);
 
-static bool lookup(Editor *editor, Spot *spot, Error *err)
+static bool lookup(Editor *editor, TreeLocation *location, Error *err)
 {
-    return tree_find(editor->document.arena, editor->document.root, &editor->path, spot, err);
+    return tree_find(editor->document.arena, editor->document.root, &editor->path, location, err);
 }
 
 static void path_push(Editor *editor, Value key)
@@ -161,15 +161,15 @@ static void path_pop(Editor *editor)
 
 /* Builds the replacement for the innermost existing container, which is empty or null: `desired`,
  * wrapped in new containers. */
-static bool wrap_in_container(Editor *editor, const Spot *spot, Value desired, Value *out,
-                              Error *err)
+static bool wrap_in_container(Editor *editor, const TreeLocation *location, Value desired,
+                              Value *out, Error *err)
 {
-    Value container = spot->chain[spot->depth];
-    const DataSegment *segment = &editor->path.segments[spot->depth];
+    Value container = location->chain[location->depth];
+    const DataSegment *segment = &editor->path.segments[location->depth];
     if (container.kind != VALUE_MAP && !value_is_sequence(container)) {
-        return tree_wrap(editor->out, &editor->path, spot->depth, desired, out, err);
+        return tree_wrap(editor->out, &editor->path, location->depth, desired, out, err);
     }
-    if (!tree_wrap(editor->out, &editor->path, spot->depth + 1, desired, &desired, err)) {
+    if (!tree_wrap(editor->out, &editor->path, location->depth + 1, desired, &desired, err)) {
         return false;
     }
     if (container.kind == VALUE_MAP) {
@@ -184,12 +184,12 @@ static bool wrap_in_container(Editor *editor, const Spot *spot, Value desired, V
     return true;
 }
 
-static bool insert(Editor *editor, const Spot *spot, Value desired, Error *err)
+static bool insert(Editor *editor, const TreeLocation *location, Value desired, Error *err)
 {
-    Value container = spot->chain[spot->depth];
-    const DataSegment *segment = &editor->path.segments[spot->depth];
+    Value container = location->chain[location->depth];
+    const DataSegment *segment = &editor->path.segments[location->depth];
     bool is_map = container.kind == VALUE_MAP;
-    Change change = { .kind = CHANGE_INSERT, .spot = spot, .key = segment->key };
+    Change change = { .kind = CHANGE_INSERT, .location = location, .key = segment->key };
     if (editor->format->string_keys && is_map && segment->key.kind == VALUE_INT) {
         return error_set(err, ERROR_CONFLICT, "keys in %s are strings; quote %lld",
                          editor->format->name, (long long)segment->key.integer);
@@ -199,30 +199,31 @@ static bool insert(Editor *editor, const Spot *spot, Value desired, Error *err)
                                                    : true;
     if (is_empty) {
         change.kind = CHANGE_REPLACE;
-        return wrap_in_container(editor, spot, desired, &change.value, err) &&
+        return wrap_in_container(editor, location, desired, &change.value, err) &&
                apply_change(editor, &change, err);
     }
-    return tree_wrap(editor->out, &editor->path, spot->depth + 1, desired, &change.value, err) &&
+    return tree_wrap(editor->out, &editor->path, location->depth + 1, desired, &change.value,
+                     err) &&
            apply_change(editor, &change, err);
 }
 
 static bool remove_at_path(Editor *editor, Error *err)
 {
-    Spot spot;
-    if (!lookup(editor, &spot, err)) {
+    TreeLocation location;
+    if (!lookup(editor, &location, err)) {
         return false;
     }
-    BUG_IF(spot.depth != editor->path.len || spot.depth == 0);
-    Value container = spot.chain[spot.depth - 1];
+    BUG_IF(location.depth != editor->path.len || location.depth == 0);
+    Value container = location.chain[location.depth - 1];
     uint32_t count = container.kind == VALUE_MAP ? container.map->len : container.list->len;
-    Change change = { .kind = CHANGE_REMOVE, .spot = &spot };
-    Spot outer = spot;
+    Change change = { .kind = CHANGE_REMOVE, .location = &location };
+    TreeLocation outer = location;
     if (count == 1) {
         /* The container becomes empty. */
         outer.depth--;
         change =
             (Change){ .kind = CHANGE_REPLACE,
-                      .spot = &outer,
+                      .location = &outer,
                       .value = container.kind == VALUE_MAP ? value_map(map_new(editor->out, 0))
                                                            : value_list(list_new(editor->out, 0)) };
     }
@@ -231,13 +232,13 @@ static bool remove_at_path(Editor *editor, Error *err)
 
 static bool reconcile_map(Editor *editor, const Map *desired, Error *err)
 {
-    Spot spot;
+    TreeLocation location;
     for (bool more = true; more;) {
         more = false;
-        if (!lookup(editor, &spot, err)) {
+        if (!lookup(editor, &location, err)) {
             return false;
         }
-        const Map *current_value = spot.chain[spot.depth].map;
+        const Map *current_value = location.chain[location.depth].map;
         for (uint32_t i = 0; i < current_value->len && !more; i++) {
             if (map_find(desired, current_value->entries[i].key) == NULL) {
                 path_push(editor, value_copy(editor->out, current_value->entries[i].key));
@@ -318,15 +319,15 @@ static uint32_t count_changes(Value current_value, Value desired, uint32_t *comm
 /* Changes the value at the path to `desired` with as few changes as possible. */
 static bool reconcile(Editor *editor, Value desired, Error *err)
 {
-    Spot spot;
+    TreeLocation location;
     uint32_t common;
-    if (!lookup(editor, &spot, err)) {
+    if (!lookup(editor, &location, err)) {
         return false;
     }
-    if (spot.depth < editor->path.len) {
-        return insert(editor, &spot, desired, err);
+    if (location.depth < editor->path.len) {
+        return insert(editor, &location, desired, err);
     }
-    Value current_value = spot.chain[spot.depth];
+    Value current_value = location.chain[location.depth];
     if (tree_same(current_value, desired)) {
         return true;
     }
@@ -339,8 +340,8 @@ static bool reconcile(Editor *editor, Value desired, Error *err)
         return reconcile_list(editor, value_copy(editor->out, current_value).list, desired.list,
                               err);
     }
-    return apply_change(editor,
-                        &(Change){ .kind = CHANGE_REPLACE, .spot = &spot, .value = desired }, err);
+    return apply_change(
+        editor, &(Change){ .kind = CHANGE_REPLACE, .location = &location, .value = desired }, err);
 }
 
 /* --- Requests ------------------------------------------------------------------------------- */
@@ -354,34 +355,34 @@ static bool is_item_path(const DataPath *path)
 static bool edit_items(Editor *editor, const DocumentRequest *request, Value desired,
                        DocumentChange *out, Error *err)
 {
-    Spot spot;
+    TreeLocation location;
     uint32_t end = editor->path.len - 1;
     for (bool more = true; more;) {
         more = false;
-        if (!lookup(editor, &spot, err)) {
+        if (!lookup(editor, &location, err)) {
             return request->absent && err->kind == ERROR_CONFLICT;
         }
-        Value container = spot.chain[spot.depth];
-        bool is_list = spot.depth == end && value_is_sequence(container);
-        uint32_t at = 0;
-        while (is_list && at < container.list->len &&
-               !tree_same(container.list->items[at], desired)) {
-            at++;
+        Value container = location.chain[location.depth];
+        bool is_list = location.depth == end && value_is_sequence(container);
+        uint32_t pos = 0;
+        while (is_list && pos < container.list->len &&
+               !tree_same(container.list->items[pos], desired)) {
+            pos++;
         }
-        bool is_found = is_list && at < container.list->len;
+        bool is_found = is_list && pos < container.list->len;
         if (is_found && value_is_missing(out->old)) {
             out->old = desired;
         }
         if (request->absent && is_found) {
             DataSegment dash = editor->path.segments[end];
-            editor->path.segments[end] = (DataSegment){ .key = value_int(at) };
+            editor->path.segments[end] = (DataSegment){ .key = value_int(pos) };
             if (!remove_at_path(editor, err)) {
                 return false;
             }
             editor->path.segments[end] = dash;
             more = true;
         } else if (!request->absent && !is_found) {
-            return insert(editor, &spot, desired, err);
+            return insert(editor, &location, desired, err);
         }
     }
     return true;
@@ -390,19 +391,20 @@ static bool edit_items(Editor *editor, const DocumentRequest *request, Value des
 static bool edit_value(Editor *editor, const DocumentRequest *request, Value desired,
                        DocumentChange *out, Error *err)
 {
-    Spot spot;
-    if (!lookup(editor, &spot, err)) {
+    TreeLocation location;
+    if (!lookup(editor, &location, err)) {
         /* If the path is blocked, the value is absent. */
         return request->absent && err->kind == ERROR_CONFLICT;
     }
-    bool is_found = spot.depth == editor->path.len && !value_is_missing(spot.chain[spot.depth]);
+    bool is_found =
+        location.depth == editor->path.len && !value_is_missing(location.chain[location.depth]);
     if (is_found) {
-        out->old = value_copy(editor->out, spot.chain[spot.depth]);
+        out->old = value_copy(editor->out, location.chain[location.depth]);
     }
     if (!request->absent) {
         return reconcile(editor, desired, err);
     }
-    if (is_found && value_is_sequence(spot.chain[spot.depth - 1])) {
+    if (is_found && value_is_sequence(location.chain[location.depth - 1])) {
         return error_set(err, ERROR_INVALID,
                          "cannot remove a list index, because the next item would move there; end "
                          "'path' with '-' and pass the item as 'value'");
@@ -412,20 +414,20 @@ static bool edit_value(Editor *editor, const DocumentRequest *request, Value des
 
 bool document_request_check(const DocumentRequest *request, Error *err)
 {
-    bool given = !value_is_missing(request->value);
+    bool has_value = !value_is_missing(request->value);
     for (uint32_t i = 0; i + 1 < request->path.len; i++) {
         if (data_segment_is_end(&request->path.segments[i])) {
             return error_set(err, ERROR_INVALID, "'path': '-' is only allowed as the last segment");
         }
     }
     if (is_item_path(&request->path) || !request->absent) {
-        return given || error_set(err, ERROR_INVALID, "'value' is required");
+        return has_value || error_set(err, ERROR_INVALID, "'value' is required");
     }
     if (request->path.len == 0) {
         return error_set(err, ERROR_INVALID,
                          "cannot remove the entire document; use file.absent to remove files");
     }
-    return !given ||
+    return !has_value ||
            error_set(err, ERROR_INVALID,
                      "'value' is not allowed with 'state: absent', unless 'path' ends with '-'");
 }

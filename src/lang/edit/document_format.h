@@ -37,13 +37,14 @@ struct DocumentFormat {
     bool (*load)(Document *document, Error *err);
     /* Prints and parses the value, which yields the form it will have in the document. */
     bool (*normalize)(Arena *arena, Value value, Value *out, Error *err);
-    bool (*replace)(const Document *document, const Spot *spot, Value value, unsigned variant,
-                    Splices *out);
+    bool (*replace)(const Document *document, const TreeLocation *location, Value value,
+                    unsigned variant, Splices *out);
     /* Appends to the non-empty map or list at the spot. */
-    bool (*insert)(const Document *document, const Spot *spot, Value key, Value value,
+    bool (*insert)(const Document *document, const TreeLocation *location, Value key, Value value,
                    unsigned variant, Splices *out);
     /* Removes an entry or item that is not the only one in its container. */
-    bool (*remove)(const Document *document, const Spot *spot, unsigned variant, Splices *out);
+    bool (*remove)(const Document *document, const TreeLocation *location, unsigned variant,
+                   Splices *out);
 };
 
 static inline void splices_add(Splices *splices, size_t start, size_t end, Str text)

@@ -68,13 +68,13 @@ static bool contains_newline(Str text)
 
 static Str first_indentation(Str text)
 {
-    for (size_t at = 0; (at = str_find(text, STR("\n"), at)) != STR_NOT_FOUND;) {
-        size_t end = ++at;
+    for (size_t pos = 0; (pos = str_find(text, STR("\n"), pos)) != STR_NOT_FOUND;) {
+        size_t end = ++pos;
         while (end < text.len && (text.data[end] == ' ' || text.data[end] == '\t')) {
             end++;
         }
-        if (end > at && end < text.len && !ascii_is_space(text.data[end])) {
-            return str_slice(text, at, end);
+        if (end > pos && end < text.len && !ascii_is_space(text.data[end])) {
+            return str_slice(text, pos, end);
         }
     }
     return STR("  ");
@@ -107,14 +107,14 @@ static Layout detect_layout(const Document *document)
     return layout;
 }
 
-/* The leading whitespace of the line at `at`. */
-static Str indentation_at(Str text, size_t at)
+/* The leading whitespace of the line at `pos`. */
+static Str indentation_at(Str text, size_t pos)
 {
-    size_t start = at, end;
+    size_t start = pos, end;
     while (start > 0 && text.data[start - 1] != '\n') {
         start--;
     }
-    for (end = start; end < at && (text.data[end] == ' ' || text.data[end] == '\t'); end++) {
+    for (end = start; end < pos && (text.data[end] == ' ' || text.data[end] == '\t'); end++) {
     }
     return str_slice(text, start, end);
 }
@@ -177,11 +177,11 @@ static void put_value(Buf *out, const Layout *layout, Value v, Str indent)
 
 /* --- Changes -------------------------------------------------------------------------------- */
 
-static bool json_replace(const Document *document, const Spot *spot, Value value, unsigned variant,
-                         Splices *out)
+static bool json_replace(const Document *document, const TreeLocation *location, Value value,
+                         unsigned variant, Splices *out)
 {
     Layout layout = detect_layout(document);
-    Value old = spot->chain[spot->depth];
+    Value old = location->chain[location->depth];
     Str text = document->text;
     Buf new_text = buf_make_in(document->arena, BUF_UNLIMITED);
     if (variant > 0) {
@@ -193,8 +193,8 @@ static bool json_replace(const Document *document, const Spot *spot, Value value
         splices_add(out, str_starts(text, BOM) ? BOM.len : 0, text.len, buf_str(&new_text));
         return true;
     }
-    if (spot->depth > 0) {
-        Value container = spot->chain[spot->depth - 1];
+    if (location->depth > 0) {
+        Value container = location->chain[location->depth - 1];
         layout.is_multiline =
             contains_newline(str_slice(text, container.start, node_end(container)));
     }
@@ -204,14 +204,14 @@ static bool json_replace(const Document *document, const Spot *spot, Value value
 }
 
 /* The range of the entry or item. */
-static void find_extent(Value container, uint32_t at, size_t *start, size_t *end)
+static void find_extent(Value container, uint32_t pos, size_t *start, size_t *end)
 {
     if (container.kind == VALUE_MAP) {
-        *start = container.map->entries[at].key.start;
-        *end = node_end(container.map->entries[at].value);
+        *start = container.map->entries[pos].key.start;
+        *end = node_end(container.map->entries[pos].value);
     } else {
-        *start = container.list->items[at].start;
-        *end = node_end(container.list->items[at]);
+        *start = container.list->items[pos].start;
+        *end = node_end(container.list->items[pos]);
     }
 }
 
@@ -220,11 +220,11 @@ static uint32_t container_len(Value container)
     return container.kind == VALUE_MAP ? container.map->len : container.list->len;
 }
 
-static bool json_insert(const Document *document, const Spot *spot, Value key, Value value,
-                        unsigned variant, Splices *out)
+static bool json_insert(const Document *document, const TreeLocation *location, Value key,
+                        Value value, unsigned variant, Splices *out)
 {
     Layout layout = detect_layout(document);
-    Value container = spot->chain[spot->depth];
+    Value container = location->chain[location->depth];
     Str text = document->text;
     uint32_t last = container_len(container) - 1;
     size_t start, end, prev_start, prev_end;
@@ -255,17 +255,18 @@ static bool json_insert(const Document *document, const Spot *spot, Value key, V
     return true;
 }
 
-static bool json_remove(const Document *document, const Spot *spot, unsigned variant, Splices *out)
+static bool json_remove(const Document *document, const TreeLocation *location, unsigned variant,
+                        Splices *out)
 {
-    Value container = spot->chain[spot->depth - 1];
-    uint32_t at = spot->at[spot->depth - 1];
+    Value container = location->chain[location->depth - 1];
+    uint32_t pos = location->pos[location->depth - 1];
     size_t start, end, other_start, other_end;
     if (variant > 0) {
         return false;
     }
-    find_extent(container, at, &start, &end);
-    if (at > 0) {
-        find_extent(container, at - 1, &other_start, &other_end);
+    find_extent(container, pos, &start, &end);
+    if (pos > 0) {
+        find_extent(container, pos - 1, &other_start, &other_end);
         splices_add(out, other_end, end, STR_EMPTY);
     } else {
         find_extent(container, 1, &other_start, &other_end);

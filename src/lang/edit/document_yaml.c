@@ -43,32 +43,32 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-static size_t line_start(Str text, size_t at)
+static size_t line_start(Str text, size_t pos)
 {
-    while (at > 0 && text.data[at - 1] != '\n') {
-        at--;
+    while (pos > 0 && text.data[pos - 1] != '\n') {
+        pos--;
     }
-    return at;
+    return pos;
 }
 
 /* The offset of its '\n', or the end of the text. */
-static size_t line_end(Str text, size_t at)
+static size_t line_end(Str text, size_t pos)
 {
-    while (at < text.len && text.data[at] != '\n') {
-        at++;
+    while (pos < text.len && text.data[pos] != '\n') {
+        pos++;
     }
-    return at;
+    return pos;
 }
 
-static size_t next_line(Str text, size_t at)
+static size_t next_line(Str text, size_t pos)
 {
-    size_t end = line_end(text, at);
+    size_t end = line_end(text, pos);
     return end < text.len ? end + 1 : end;
 }
 
-static size_t column_of(Str text, size_t at)
+static size_t column_of(Str text, size_t pos)
 {
-    return at - line_start(text, at);
+    return pos - line_start(text, pos);
 }
 
 /* The start of the line that follows the value ending at `end`, not counting trailing blank
@@ -81,42 +81,42 @@ static size_t lines_end(Str text, size_t end)
     return next_line(text, end);
 }
 
-static size_t skip_blanks(Str text, size_t at)
+static size_t skip_blanks(Str text, size_t pos)
 {
-    while (at < text.len && is_blank(text.data[at])) {
-        at++;
+    while (pos < text.len && is_blank(text.data[pos])) {
+        pos++;
     }
-    return at;
+    return pos;
 }
 
 /* Skips whitespace, line ends and comments. */
-static size_t skip_space(Str text, size_t at)
+static size_t skip_space(Str text, size_t pos)
 {
-    while (at < text.len) {
-        if (ascii_is_space(text.data[at])) {
-            at++;
-        } else if (text.data[at] == '#' && (at == 0 || ascii_is_space(text.data[at - 1]))) {
-            at = line_end(text, at);
+    while (pos < text.len) {
+        if (ascii_is_space(text.data[pos])) {
+            pos++;
+        } else if (text.data[pos] == '#' && (pos == 0 || ascii_is_space(text.data[pos - 1]))) {
+            pos = line_end(text, pos);
         } else {
             break;
         }
     }
-    return at;
+    return pos;
 }
 
 /* Skips an anchor, alias or tag. */
-static size_t skip_name(Str text, size_t at)
+static size_t skip_name(Str text, size_t pos)
 {
-    while (at < text.len && !ascii_is_space(text.data[at]) &&
-           memchr(",[]{}", text.data[at], 5) == NULL) {
-        at++;
+    while (pos < text.len && !ascii_is_space(text.data[pos]) &&
+           memchr(",[]{}", text.data[pos], 5) == NULL) {
+        pos++;
     }
-    return at;
+    return pos;
 }
 
-static bool is_first_on_line(Str text, size_t at)
+static bool is_first_on_line(Str text, size_t pos)
 {
-    return skip_blanks(text, line_start(text, at)) == at;
+    return skip_blanks(text, line_start(text, pos)) == pos;
 }
 
 static bool is_container(Value v)
@@ -130,10 +130,10 @@ static bool is_in_brackets(Str text, Value v)
 }
 
 /* Whether the value at `depth` is inside the brackets of any enclosing container. */
-static bool is_inside_brackets(Str text, const Spot *spot, uint32_t depth)
+static bool is_inside_brackets(Str text, const TreeLocation *location, uint32_t depth)
 {
     for (uint32_t i = 0; i < depth; i++) {
-        if (is_in_brackets(text, spot->chain[i])) {
+        if (is_in_brackets(text, location->chain[i])) {
             return true;
         }
     }
@@ -167,20 +167,20 @@ typedef struct Slot {
 
 static void locate_value(Str text, Value v, Slot *slot)
 {
-    size_t at = skip_space(text, slot->point);
-    slot->is_alias = at < text.len && text.data[at] == '*';
+    size_t pos = skip_space(text, slot->point);
+    slot->is_alias = pos < text.len && text.data[pos] == '*';
     if (slot->is_alias) {
-        slot->start = at;
-        slot->end = skip_name(text, at);
+        slot->start = pos;
+        slot->end = skip_name(text, pos);
     } else {
         slot->start = v.start;
         slot->end = node_end(v);
     }
 }
 
-static bool find_entry_slot(Str text, Value container, uint32_t at, Slot *slot)
+static bool find_entry_slot(Str text, Value container, uint32_t pos, Slot *slot)
 {
-    const MapEntry *entry = &container.map->entries[at];
+    const MapEntry *entry = &container.map->entries[pos];
     size_t colon = skip_blanks(text, node_end(entry->key));
     if (!is_inside(container, entry->key) || colon >= text.len || text.data[colon] != ':') {
         return false;
@@ -191,10 +191,10 @@ static bool find_entry_slot(Str text, Value container, uint32_t at, Slot *slot)
     return slot->start >= slot->point;
 }
 
-static bool find_item_slot(Str text, Value container, uint32_t at, Slot *slot)
+static bool find_item_slot(Str text, Value container, uint32_t pos, Slot *slot)
 {
     size_t dash = container.start, column = column_of(text, container.start);
-    for (uint32_t i = 0; i < at; i++) {
+    for (uint32_t i = 0; i < pos; i++) {
         do {
             size_t next = next_line(text, dash);
             if (next >= text.len || next == dash) {
@@ -205,11 +205,11 @@ static bool find_item_slot(Str text, Value container, uint32_t at, Slot *slot)
     }
     slot->lead = dash;
     slot->point = dash + 1;
-    locate_value(text, container.list->items[at], slot);
+    locate_value(text, container.list->items[pos], slot);
     return slot->start >= slot->point;
 }
 
-static bool find_bracketed_slot(Str text, Value container, uint32_t at, Slot *slot)
+static bool find_bracketed_slot(Str text, Value container, uint32_t pos, Slot *slot)
 {
     slot->point = container.start + 1;
     for (uint32_t i = 0;; i++) {
@@ -218,7 +218,7 @@ static bool find_bracketed_slot(Str text, Value container, uint32_t at, Slot *sl
             return false;
         }
         slot->lead = skip_space(text, slot->point);
-        if (i == at) {
+        if (i == pos) {
             return true;
         }
         size_t comma = skip_space(text, slot->end);
@@ -234,16 +234,16 @@ static bool is_block_at(Str text, const Slot *slot, Value v)
     return !slot->is_alias && is_block(text, v);
 }
 
-static bool find_slot(const Document *document, const Spot *spot, Slot *slot)
+static bool find_slot(const Document *document, const TreeLocation *location, Slot *slot)
 {
     Str text = document->text;
-    Value container = spot->chain[spot->depth - 1];
-    uint32_t at = spot->at[spot->depth - 1];
+    Value container = location->chain[location->depth - 1];
+    uint32_t pos = location->pos[location->depth - 1];
     if (container.kind == VALUE_MAP) {
-        return find_entry_slot(text, container, at, slot);
+        return find_entry_slot(text, container, pos, slot);
     }
-    return is_in_brackets(text, container) ? find_bracketed_slot(text, container, at, slot)
-                                           : find_item_slot(text, container, at, slot);
+    return is_in_brackets(text, container) ? find_bracketed_slot(text, container, pos, slot)
+                                           : find_item_slot(text, container, pos, slot);
 }
 
 /* --- Printing ------------------------------------------------------------------------------- */
@@ -401,13 +401,13 @@ static void replace_inline(const Document *document, const Slot *slot, Str head,
 }
 
 /* Skips the anchor and tag on the line after the colon or dash. */
-static size_t skip_properties(Str text, size_t at)
+static size_t skip_properties(Str text, size_t pos)
 {
-    size_t end = at;
-    while (at < text.len &&
-           (is_blank(text.data[at]) || text.data[at] == '&' || text.data[at] == '!')) {
-        at = is_blank(text.data[at]) ? at + 1 : skip_name(text, at);
-        end = is_blank(text.data[at - 1]) ? end : at;
+    size_t end = pos;
+    while (pos < text.len &&
+           (is_blank(text.data[pos]) || text.data[pos] == '&' || text.data[pos] == '!')) {
+        pos = is_blank(text.data[pos]) ? pos + 1 : skip_name(text, pos);
+        end = is_blank(text.data[pos - 1]) ? end : pos;
     }
     return end;
 }
@@ -455,31 +455,32 @@ static void replace_lines(const Document *document, const Slot *slot, Value old,
     splices_add(out, below > end ? below : end, rest > below ? rest : below, body);
 }
 
-static bool yaml_insert(const Document *document, const Spot *spot, Value key, Value value,
-                        unsigned variant, Splices *out);
+static bool yaml_insert(const Document *document, const TreeLocation *location, Value key,
+                        Value value, unsigned variant, Splices *out);
 
-static bool yaml_replace(const Document *document, const Spot *spot, Value value, unsigned variant,
-                         Splices *out)
+static bool yaml_replace(const Document *document, const TreeLocation *location, Value value,
+                         unsigned variant, Splices *out)
 {
     Str text = document->text, head, body;
     Arena *arena = document->arena;
     Slot slot;
-    if (spot->depth == 0) {
+    if (location->depth == 0) {
         return variant == 0 && replace_root(document, value, out);
     }
-    Value container = spot->chain[spot->depth - 1], old = spot->chain[spot->depth];
+    Value container = location->chain[location->depth - 1], old = location->chain[location->depth];
     bool is_map = container.kind == VALUE_MAP;
-    if (is_map && !is_inside(container, container.map->entries[spot->at[spot->depth - 1]].key)) {
+    if (is_map &&
+        !is_inside(container, container.map->entries[location->pos[location->depth - 1]].key)) {
         /* The value comes from a merge key: add a key that overrides it. */
-        Spot outer = *spot;
+        TreeLocation outer = *location;
         outer.depth--;
-        return yaml_insert(document, &outer, container.map->entries[spot->at[outer.depth]].key,
+        return yaml_insert(document, &outer, container.map->entries[location->pos[outer.depth]].key,
                            value, variant, out);
     }
-    if (variant >= VARIANT_COUNT || !find_slot(document, spot, &slot)) {
+    if (variant >= VARIANT_COUNT || !find_slot(document, location, &slot)) {
         return false;
     }
-    bool bracketed = is_inside_brackets(text, spot, spot->depth);
+    bool bracketed = is_inside_brackets(text, location, location->depth);
     bool quoted = variant == VARIANT_QUOTED && slot.end > slot.start &&
                   print_quoted(document, value, text.data[slot.start], &head);
     if (quoted || bracketed) {
@@ -520,17 +521,17 @@ static bool insert_bracketed(const Document *document, Value container, Value en
     return true;
 }
 
-static bool yaml_insert(const Document *document, const Spot *spot, Value key, Value value,
-                        unsigned variant, Splices *out)
+static bool yaml_insert(const Document *document, const TreeLocation *location, Value key,
+                        Value value, unsigned variant, Splices *out)
 {
     Str text = document->text;
-    Value container = spot->chain[spot->depth];
+    Value container = location->chain[location->depth];
     bool is_map = container.kind == VALUE_MAP;
     Value entry = is_map ? map_of(document->arena, key, value) : list_of(document->arena, value);
     if (is_in_brackets(text, container)) {
         return variant == 0 && insert_bracketed(document, container, entry, out);
     }
-    if (variant > 1 || is_inside_brackets(text, spot, spot->depth)) {
+    if (variant > 1 || is_inside_brackets(text, location, location->depth)) {
         return false;
     }
     /* Trailing blank lines of a block scalar may belong to it. */
@@ -565,14 +566,15 @@ static bool remove_bracketed(Str text, const Slot *slot, Splices *out)
     return true;
 }
 
-static bool yaml_remove(const Document *document, const Spot *spot, unsigned variant, Splices *out)
+static bool yaml_remove(const Document *document, const TreeLocation *location, unsigned variant,
+                        Splices *out)
 {
     Str text = document->text;
     Slot slot;
-    if (variant > 0 || !find_slot(document, spot, &slot)) {
+    if (variant > 0 || !find_slot(document, location, &slot)) {
         return false;
     }
-    if (is_inside_brackets(text, spot, spot->depth)) {
+    if (is_inside_brackets(text, location, location->depth)) {
         return remove_bracketed(text, &slot, out);
     }
     size_t end = lines_end(text, slot.end > slot.point ? slot.end : slot.point);

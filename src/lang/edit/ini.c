@@ -23,7 +23,7 @@ typedef struct Line {
     Str end;  /* "\n", "\r\n", or empty for the last line */
     LineKind kind;
     bool in_section; /* in a section with the requested name */
-    bool is_dropped;
+    bool is_removed;
     Str name;     /* of a section or option */
     size_t value; /* of an option: offset of its value in `text`; if `has_value` */
     bool has_value;
@@ -57,7 +57,7 @@ static bool is_comment(Str trimmed)
 /* --- Requests ------------------------------------------------------------------------------- */
 
 /* Includes line ends, but not tabs. */
-static bool has_control(Str text)
+static bool has_control_characters(Str text)
 {
     for (size_t i = 0; i < text.len; i++) {
         if ((unsigned char)text.data[i] < ' ' && text.data[i] != '\t') {
@@ -115,7 +115,7 @@ static bool check_value(const IniRequest *request, Error *err)
         return error_set(err, ERROR_INVALID, "'value' contains a comment");
     }
     for (bool first = true; next_value_line(&rest, &line); first = false) {
-        if (has_control(line)) {
+        if (has_control_characters(line)) {
             return error_set(err, ERROR_INVALID, "'value' contains a control character");
         }
         if (!first && (line.len == 0 || is_comment(line))) {
@@ -133,7 +133,7 @@ bool ini_request_check(const IniRequest *request, Error *err)
         return error_set(err, ERROR_INVALID,
                          "'separator' must be '=' or ':', optionally with spaces around it");
     }
-    if (has_control(request->section) || !is_trimmed(request->section)) {
+    if (has_control_characters(request->section) || !is_trimmed(request->section)) {
         return error_set(err, ERROR_INVALID,
                          "'section' must be a single line without leading or trailing whitespace");
     }
@@ -141,7 +141,7 @@ bool ini_request_check(const IniRequest *request, Error *err)
         return request->section.len > 0 ||
                error_set(err, ERROR_INVALID, "'option' or 'section' is required");
     }
-    if (has_control(option) || !is_trimmed(option) || option.data[0] == '[' ||
+    if (has_control_characters(option) || !is_trimmed(option) || option.data[0] == '[' ||
         str_ends(option, STR("\\")) || str_starts(option, BOM) || is_comment(option) ||
         str_find(option, separator, 0) != STR_NOT_FOUND) {
         return error_set(err, ERROR_INVALID, "'%" STR_FMT "' is not a valid option name",
@@ -169,15 +169,15 @@ static bool read_section(Str trimmed, Str *name)
 
 static void read_option(const Ini *ini, Line *line)
 {
-    const char *at = memchr(line->text.data, ini->separator, line->text.len);
+    const char *pos = memchr(line->text.data, ini->separator, line->text.len);
     line->kind = LINE_OPTION;
-    line->has_value = at != NULL;
-    line->name = str_trim(at == NULL ? line->text
-                                     : str_slice(line->text, 0, (size_t)(at - line->text.data)));
-    if (at == NULL) {
+    line->has_value = pos != NULL;
+    line->name = str_trim(pos == NULL ? line->text
+                                      : str_slice(line->text, 0, (size_t)(pos - line->text.data)));
+    if (pos == NULL) {
         return;
     }
-    line->value = (size_t)(at - line->text.data) + 1;
+    line->value = (size_t)(pos - line->text.data) + 1;
     while (line->value < line->text.len && is_blank(line->text.data[line->value])) {
         line->value++;
     }
@@ -256,10 +256,10 @@ static bool is_requested_option(const Ini *ini, const Line *line)
            str_eq(line->name, ini->request->option);
 }
 
-/* Whether the option in line `at` has the requested value. */
-static bool has_requested_value(const Ini *ini, uint32_t at)
+/* Whether the option in line `pos` has the requested value. */
+static bool has_requested_value(const Ini *ini, uint32_t pos)
 {
-    const Line *line = &ini->lines.items[at];
+    const Line *line = &ini->lines.items[pos];
     if (ini->request->bare || !line->has_value) {
         return ini->request->bare && !line->has_value;
     }
@@ -267,15 +267,15 @@ static bool has_requested_value(const Ini *ini, uint32_t at)
     (void)next_value_line(&rest, &expected);
     bool same =
         str_eq(str_trim(str_slice(line->text, line->value, value_end(ini, line))), expected);
-    while (same && ++at < ini->lines.len && ini->lines.items[at].kind == LINE_CONTINUATION) {
+    while (same && ++pos < ini->lines.len && ini->lines.items[pos].kind == LINE_CONTINUATION) {
         same = next_value_line(&rest, &expected) &&
-               str_eq(str_trim(ini->lines.items[at].text), expected);
+               str_eq(str_trim(ini->lines.items[pos].text), expected);
     }
     return same && rest.len == 0;
 }
 
 /* A comment such as `#port = 80`. */
-static bool is_example(const Ini *ini, const Line *line)
+static bool is_commented_option(const Ini *ini, const Line *line)
 {
     Str text = str_trim(line->text);
     if (line->kind != LINE_OTHER || !line->in_section || !is_comment(text)) {
@@ -284,61 +284,61 @@ static bool is_example(const Ini *ini, const Line *line)
     while (text.len > 0 && (is_comment(text) || is_blank(text.data[0]))) {
         text = str_from_offset(text, 1);
     }
-    const char *at = text.len == 0 ? NULL : memchr(text.data, ini->separator, text.len);
-    return at != NULL &&
-           str_eq(str_trim(str_slice(text, 0, (size_t)(at - text.data))), ini->request->option);
+    const char *pos = text.len == 0 ? NULL : memchr(text.data, ini->separator, text.len);
+    return pos != NULL &&
+           str_eq(str_trim(str_slice(text, 0, (size_t)(pos - text.data))), ini->request->option);
 }
 
 /* --- Editing -------------------------------------------------------------------------------- */
 
-/* The line after the option in line `at`. */
-static uint32_t option_end(const Ini *ini, uint32_t at)
+/* The line after the option in line `pos`. */
+static uint32_t option_end(const Ini *ini, uint32_t pos)
 {
     do {
-        at++;
-    } while (at < ini->lines.len && ini->lines.items[at].kind == LINE_CONTINUATION);
-    return at;
+        pos++;
+    } while (pos < ini->lines.len && ini->lines.items[pos].kind == LINE_CONTINUATION);
+    return pos;
 }
 
-static void drop_option(Ini *ini, uint32_t at)
+static void remove_option(Ini *ini, uint32_t pos)
 {
-    for (uint32_t end = option_end(ini, at); at < end; at++) {
-        ini->lines.items[at].is_dropped = true;
+    for (uint32_t end = option_end(ini, pos); pos < end; pos++) {
+        ini->lines.items[pos].is_removed = true;
     }
     ini->changed = true;
 }
 
-static void insert_line(Ini *ini, uint32_t at, LineKind kind, Str text)
+static void insert_line(Ini *ini, uint32_t pos, LineKind kind, Str text)
 {
     VEC_PUSH(ini->arena, &ini->lines, (Line){ 0 });
     Line *items = ini->lines.items;
-    memmove(&items[at + 1], &items[at], (ini->lines.len - 1 - at) * sizeof(Line));
-    items[at] = (Line){ .text = text, .end = ini->line_end, .kind = kind, .in_section = true };
-    if (at > 0 && items[at - 1].end.len == 0) {
-        items[at - 1].end = ini->line_end;
+    memmove(&items[pos + 1], &items[pos], (ini->lines.len - 1 - pos) * sizeof(Line));
+    items[pos] = (Line){ .text = text, .end = ini->line_end, .kind = kind, .in_section = true };
+    if (pos > 0 && items[pos - 1].end.len == 0) {
+        items[pos - 1].end = ini->line_end;
     }
     ini->changed = true;
 }
 
-/* Inserts the lines of the value after the first one, at `at`. */
-static void insert_continuation(Ini *ini, uint32_t at, Str rest, Str indent)
+/* Inserts the lines of the value after the first one, at `pos`. */
+static void insert_continuation(Ini *ini, uint32_t pos, Str rest, Str indent)
 {
     Str line;
     while (next_value_line(&rest, &line)) {
-        insert_line(ini, at++, LINE_CONTINUATION,
+        insert_line(ini, pos++, LINE_CONTINUATION,
                     arena_join(ini->arena, indent, STR("    "), line));
     }
 }
 
-/* Sets the requested value in line `at`; name, indentation and separator are preserved. */
-static void rewrite_option(Ini *ini, uint32_t at)
+/* Sets the requested value in line `pos`; name, indentation and separator are preserved. */
+static void rewrite_option(Ini *ini, uint32_t pos)
 {
-    Line *line = &ini->lines.items[at];
+    Line *line = &ini->lines.items[pos];
     Str indent = str_slice(line->text, 0, line->indent);
     Str rest = value_text(ini->request->value), first = STR_EMPTY;
     Buf out = buf_make_in(ini->arena, BUF_UNLIMITED);
-    for (uint32_t i = option_end(ini, at); i > at + 1; i--) {
-        ini->lines.items[i - 1].is_dropped = true;
+    for (uint32_t i = option_end(ini, pos); i > pos + 1; i--) {
+        ini->lines.items[i - 1].is_removed = true;
     }
     if (ini->request->bare || !line->has_value) {
         buf_put(&out, indent);
@@ -369,15 +369,15 @@ static void rewrite_option(Ini *ini, uint32_t at)
     line->text = buf_str(&out);
     ini->changed = true;
     if (!ini->request->bare) {
-        insert_continuation(ini, at + 1, rest, indent);
+        insert_continuation(ini, pos + 1, rest, indent);
     }
 }
 
-/* The option whose formatting a new one copies: the nearest one in its section above `at`, or the
+/* The option whose formatting a new one copies: the nearest one in its section above `pos`, or the
  * first of the text. */
-static const Line *find_neighbor(const Ini *ini, uint32_t at)
+static const Line *find_neighbor(const Ini *ini, uint32_t pos)
 {
-    for (uint32_t i = at; i > 0 && ini->lines.items[i - 1].kind != LINE_SECTION; i--) {
+    for (uint32_t i = pos; i > 0 && ini->lines.items[i - 1].kind != LINE_SECTION; i--) {
         if (ini->lines.items[i - 1].kind == LINE_OPTION && ini->lines.items[i - 1].has_value) {
             return &ini->lines.items[i - 1];
         }
@@ -390,21 +390,21 @@ static const Line *find_neighbor(const Ini *ini, uint32_t at)
     return NULL;
 }
 
-/* The indentation of a new option in line `at`: no more than the option above, because it would
+/* The indentation of a new option in line `pos`: no more than the option above, because it would
  * continue its value, and no less than what follows. */
-static Str indent_for(const Ini *ini, uint32_t at, Str indent)
+static Str indent_for(const Ini *ini, uint32_t pos, Str indent)
 {
-    for (uint32_t i = at; i > 0 && str_trim(ini->lines.items[i - 1].text).len > 0; i--) {
+    for (uint32_t i = pos; i > 0 && str_trim(ini->lines.items[i - 1].text).len > 0; i--) {
         const Line *above = &ini->lines.items[i - 1];
         if (above->kind == LINE_OPTION) {
             indent = above->indent < indent.len ? str_slice(above->text, 0, above->indent) : indent;
             break;
         }
     }
-    while (at < ini->lines.len && is_comment(str_trim(ini->lines.items[at].text))) {
-        at++;
+    while (pos < ini->lines.len && is_comment(str_trim(ini->lines.items[pos].text))) {
+        pos++;
     }
-    const Line *next = at < ini->lines.len ? &ini->lines.items[at] : NULL;
+    const Line *next = pos < ini->lines.len ? &ini->lines.items[pos] : NULL;
     bool starts_entry = next != NULL && (next->kind == LINE_OPTION || next->kind == LINE_SECTION);
     return starts_entry && next->indent > indent.len ? str_slice(next->text, 0, next->indent)
                                                      : indent;
@@ -421,24 +421,24 @@ static Str separator_of(const Ini *ini, Str text)
                         space_after ? " " : "");
 }
 
-static void insert_option(Ini *ini, uint32_t at)
+static void insert_option(Ini *ini, uint32_t pos)
 {
     Str indent = STR_EMPTY, separator = ini->request->separator;
-    if (at > 0 && ini->lines.items[at - 1].kind != LINE_OTHER &&
-        str_ends(ini->lines.items[at - 1].text, STR("\\"))) {
-        insert_line(ini, at++, LINE_CONTINUATION, STR_EMPTY);
+    if (pos > 0 && ini->lines.items[pos - 1].kind != LINE_OTHER &&
+        str_ends(ini->lines.items[pos - 1].text, STR("\\"))) {
+        insert_line(ini, pos++, LINE_CONTINUATION, STR_EMPTY);
     }
-    const Line *neighbor = find_neighbor(ini, at);
+    const Line *neighbor = find_neighbor(ini, pos);
     if (neighbor != NULL) {
         indent = str_slice(neighbor->text, 0, neighbor->indent);
     }
-    if (at > 0 && is_example(ini, &ini->lines.items[at - 1])) {
-        neighbor = &ini->lines.items[at - 1];
+    if (pos > 0 && is_commented_option(ini, &ini->lines.items[pos - 1])) {
+        neighbor = &ini->lines.items[pos - 1];
     }
     if (neighbor != NULL) {
         separator = separator_of(ini, neighbor->text);
     }
-    indent = indent_for(ini, at, indent);
+    indent = indent_for(ini, pos, indent);
     Str rest = value_text(ini->request->value), first = STR_EMPTY;
     (void)next_value_line(&rest, &first);
     Str text = arena_join(ini->arena, indent, ini->request->option, STR_EMPTY);
@@ -448,9 +448,9 @@ static void insert_option(Ini *ini, uint32_t at)
     while (text.len > 0 && is_blank(text.data[text.len - 1])) {
         text.len--;
     }
-    insert_line(ini, at, LINE_OPTION, text);
+    insert_line(ini, pos, LINE_OPTION, text);
     if (!ini->request->bare) {
-        insert_continuation(ini, at + 1, rest, indent);
+        insert_continuation(ini, pos + 1, rest, indent);
     }
 }
 
@@ -483,7 +483,7 @@ static uint32_t find_insert_position(const Ini *ini, uint32_t first, uint32_t en
     bool example = false;
     for (uint32_t i = first; i < end; i++) {
         const Line *line = &ini->lines.items[i];
-        if (is_example(ini, line)) {
+        if (is_commented_option(ini, line)) {
             position = i + 1;
             example = true;
         } else if (!example && (line->kind == LINE_OPTION || line->kind == LINE_CONTINUATION)) {
@@ -555,7 +555,7 @@ static void ensure_option(Ini *ini)
     uint32_t chosen = matching != UINT32_MAX ? matching : last;
     for (uint32_t i = 0; ini->request->exclusive && i < ini->lines.len; i++) {
         if (i != chosen && is_requested_option(ini, &ini->lines.items[i])) {
-            drop_option(ini, i);
+            remove_option(ini, i);
         }
     }
     if (matching == UINT32_MAX) {
@@ -568,7 +568,7 @@ static void remove_options(Ini *ini)
     for (uint32_t i = 0; i < ini->lines.len; i++) {
         if (is_requested_option(ini, &ini->lines.items[i]) &&
             (!ini->request->has_value || has_requested_value(ini, i))) {
-            drop_option(ini, i);
+            remove_option(ini, i);
         }
     }
 }
@@ -589,7 +589,7 @@ static void remove_sections(Ini *ini)
             end--;
         }
         while (i < end) {
-            ini->lines.items[i++].is_dropped = true;
+            ini->lines.items[i++].is_removed = true;
         }
         i--;
         ini->changed = true;
@@ -601,7 +601,7 @@ static Str join_lines(const Ini *ini)
     Buf out = buf_make_in(ini->arena, BUF_UNLIMITED);
     buf_put(&out, ini->bom);
     for (uint32_t i = 0; i < ini->lines.len; i++) {
-        if (!ini->lines.items[i].is_dropped) {
+        if (!ini->lines.items[i].is_removed) {
             /* The start of a name must not become the byte order mark of the file. */
             if (out.len == 0 && str_starts(ini->lines.items[i].text, BOM)) {
                 buf_put(&out, ini->line_end);

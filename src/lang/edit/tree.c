@@ -33,58 +33,61 @@ static bool set_conflict(Arena *arena, const DataPath *path, uint32_t len, const
         len > 0 ? "'" : "", STR_ARG(location), len > 0 ? "'" : "", what, STR_ARG(next));
 }
 
-static bool find_item(Arena *arena, const DataPath *path, Spot *spot, bool *found, Error *err)
+static bool find_item(Arena *arena, const DataPath *path, TreeLocation *location, bool *found,
+                      Error *err)
 {
-    const DataSegment *segment = &path->segments[spot->depth];
-    const List *list = spot->chain[spot->depth].list;
+    const DataSegment *segment = &path->segments[location->depth];
+    const List *list = location->chain[location->depth].list;
     uint32_t index;
     *found = false;
     if (data_segment_is_end(segment)) {
         return true;
     }
     if (!data_segment_index(segment, &index)) {
-        return set_conflict(arena, path, spot->depth, "a list", err);
+        return set_conflict(arena, path, location->depth, "a list", err);
     }
     if (index > list->len) {
         Str what = arena_format(arena, "a list of %u", list->len);
-        return set_conflict(arena, path, spot->depth, arena_copy_c(arena, what), err);
+        return set_conflict(arena, path, location->depth, arena_copy_c(arena, what), err);
     }
-    spot->at[spot->depth] = index;
+    location->pos[location->depth] = index;
     *found = index < list->len;
     return true;
 }
 
-static bool find_next(Arena *arena, const DataPath *path, Spot *spot, bool *found, Error *err)
+static bool find_next(Arena *arena, const DataPath *path, TreeLocation *location, bool *found,
+                      Error *err)
 {
-    Value current = spot->chain[spot->depth];
+    Value current = location->chain[location->depth];
     *found = false;
     if (current.kind == VALUE_NULL || value_is_missing(current)) {
         return true;
     }
     if (value_is_sequence(current)) {
-        if (!find_item(arena, path, spot, found, err)) {
+        if (!find_item(arena, path, location, found, err)) {
             return false;
         }
         if (*found) {
-            spot->chain[spot->depth + 1] = current.list->items[spot->at[spot->depth]];
+            location->chain[location->depth + 1] =
+                current.list->items[location->pos[location->depth]];
         }
         return true;
     }
-    if (current.kind != VALUE_MAP || data_segment_is_end(&path->segments[spot->depth])) {
+    if (current.kind != VALUE_MAP || data_segment_is_end(&path->segments[location->depth])) {
         Str what = arena_format(arena, "%s %s", current.kind == VALUE_INT ? "an" : "a",
                                 value_kind_name(current.kind));
-        return set_conflict(arena, path, spot->depth, arena_copy_c(arena, what), err);
+        return set_conflict(arena, path, location->depth, arena_copy_c(arena, what), err);
     }
-    const MapEntry *entry = find_entry(arena, current.map, &path->segments[spot->depth]);
+    const MapEntry *entry = find_entry(arena, current.map, &path->segments[location->depth]);
     if (entry != NULL) {
         *found = true;
-        spot->at[spot->depth] = (uint32_t)(entry - current.map->entries);
-        spot->chain[spot->depth + 1] = entry->value;
+        location->pos[location->depth] = (uint32_t)(entry - current.map->entries);
+        location->chain[location->depth + 1] = entry->value;
     }
     return true;
 }
 
-bool tree_find(Arena *arena, Value root, const DataPath *path, Spot *out, Error *err)
+bool tree_find(Arena *arena, Value root, const DataPath *path, TreeLocation *out, Error *err)
 {
     out->chain[0] = root;
     for (out->depth = 0; out->depth < path->len; out->depth++) {
@@ -153,30 +156,30 @@ static List *copy_list(Arena *arena, const List *list)
 }
 
 /* Returns a copy of the root in which chain[depth] is `value`. */
-static Value replace_up(Arena *arena, const Spot *spot, uint32_t depth, Value value)
+static Value replace_up(Arena *arena, const TreeLocation *location, uint32_t depth, Value value)
 {
     for (uint32_t i = depth; i > 0; i--) {
-        Value parent = spot->chain[i - 1];
+        Value parent = location->chain[i - 1];
         if (parent.kind == VALUE_MAP) {
             parent.map = copy_map(arena, parent.map);
-            parent.map->entries[spot->at[i - 1]].value = value;
+            parent.map->entries[location->pos[i - 1]].value = value;
         } else {
             parent.list = copy_list(arena, parent.list);
-            parent.list->items[spot->at[i - 1]] = value;
+            parent.list->items[location->pos[i - 1]] = value;
         }
         value = parent;
     }
     return value;
 }
 
-Value tree_replace(Arena *arena, const Spot *spot, Value value)
+Value tree_replace(Arena *arena, const TreeLocation *location, Value value)
 {
-    return replace_up(arena, spot, spot->depth, value);
+    return replace_up(arena, location, location->depth, value);
 }
 
-Value tree_insert(Arena *arena, const Spot *spot, Value key, Value value)
+Value tree_insert(Arena *arena, const TreeLocation *location, Value key, Value value)
 {
-    Value parent = spot->chain[spot->depth];
+    Value parent = location->chain[location->depth];
     if (parent.kind == VALUE_MAP) {
         parent.map = copy_map(arena, parent.map);
         map_set(arena, parent.map, key, value);
@@ -184,25 +187,25 @@ Value tree_insert(Arena *arena, const Spot *spot, Value key, Value value)
         parent.list = copy_list(arena, parent.list);
         list_push(arena, parent.list, value);
     }
-    return replace_up(arena, spot, spot->depth, parent);
+    return replace_up(arena, location, location->depth, parent);
 }
 
-Value tree_remove(Arena *arena, const Spot *spot)
+Value tree_remove(Arena *arena, const TreeLocation *location)
 {
-    BUG_IF(spot->depth == 0);
-    Value parent = spot->chain[spot->depth - 1];
-    uint32_t at = spot->at[spot->depth - 1];
+    BUG_IF(location->depth == 0);
+    Value parent = location->chain[location->depth - 1];
+    uint32_t pos = location->pos[location->depth - 1];
     if (parent.kind == VALUE_MAP) {
-        Value key = parent.map->entries[at].key;
+        Value key = parent.map->entries[pos].key;
         parent.map = copy_map(arena, parent.map);
         map_remove(parent.map, key);
     } else {
         parent.list = copy_list(arena, parent.list);
         parent.list->len--;
-        memmove(&parent.list->items[at], &parent.list->items[at + 1],
-                (parent.list->len - at) * sizeof(Value));
+        memmove(&parent.list->items[pos], &parent.list->items[pos + 1],
+                (parent.list->len - pos) * sizeof(Value));
     }
-    return replace_up(arena, spot, spot->depth - 1, parent);
+    return replace_up(arena, location, location->depth - 1, parent);
 }
 
 /* --- Comparing ------------------------------------------------------------------------------ */

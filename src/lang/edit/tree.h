@@ -5,16 +5,17 @@
 #include "lang/edit/data_path.h"
 
 /* A location in a document: the values on the path to it. */
-typedef struct Spot {
+typedef struct TreeLocation {
     Value chain[DATA_PATH_MAX + 1]; /* chain[0] is the root */
-    uint32_t at[DATA_PATH_MAX];     /* chain[i + 1] is the entry or item at[i] of chain[i] */
+    uint32_t pos[DATA_PATH_MAX];    /* chain[i + 1] is the entry or item at[i] of chain[i] */
     uint32_t depth;                 /* chain[depth] is the value at the location */
-} Spot;
+} TreeLocation;
 
 /* Follows the path as far as it exists: `out->depth` is less than its length if a map lacks the
  * key, a list ends before the index, or a value is null. Fails with ERROR_CONFLICT if a segment is
  * impossible, such as a key below a number. */
-MUST_CHECK bool tree_find(Arena *arena, Value root, const DataPath *path, Spot *out, Error *err);
+MUST_CHECK bool tree_find(Arena *arena, Value root, const DataPath *path, TreeLocation *out,
+                          Error *err);
 
 /* Wraps `value` in new containers for the segments from `from` on. Fails if a segment could be
  * either a key or an index. */
@@ -22,12 +23,12 @@ MUST_CHECK bool tree_wrap(Arena *arena, const DataPath *path, uint32_t from, Val
                           Value *out, Error *err);
 
 /* The root with the value at the spot replaced. */
-Value tree_replace(Arena *arena, const Spot *spot, Value value);
+Value tree_replace(Arena *arena, const TreeLocation *location, Value value);
 /* The root with one more entry in the map, or one more item in the list (the key is ignored), at
  * the spot. */
-Value tree_insert(Arena *arena, const Spot *spot, Value key, Value value);
+Value tree_insert(Arena *arena, const TreeLocation *location, Value key, Value value);
 /* The root without the value at the spot, which must not be the root itself. */
-Value tree_remove(Arena *arena, const Spot *spot);
+Value tree_remove(Arena *arena, const TreeLocation *location);
 
 /* Equal in type and content; the order of map keys does not matter. */
 bool tree_same(Value a, Value b);

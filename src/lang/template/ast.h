@@ -124,7 +124,7 @@ struct Node {
     Node *items;               /* first of a sequence */
     uint32_t count;            /* number of items */
     uint32_t height;           /* levels below an expression; at most PARSE_HEIGHT_MAX */
-    Node *target, *iterable, *body, *otherwise;
+    Node *target, *iterable, *body, *else_body;
     Str name, alias;
     Value value;
     Arguments args;

@@ -7,14 +7,14 @@
 #include "lang/template/compiler.h"
 #include "lang/template/runtime.h"
 
-bool compile_fail(Compiler *c, FaultClass class, const Node *at, const char *format, ...)
+bool compile_fail(Compiler *c, FaultClass class, const Node *node, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     *c->fault = (Fault){ .class = class,
                          .message = arena_format_v(c->arena, format, args),
-                         .offset = at == NULL ? 0 : at->offset,
-                         .span = at == NULL ? 0 : at->span };
+                         .offset = node == NULL ? 0 : node->offset,
+                         .span = node == NULL ? 0 : node->span };
     va_end(args);
     return false;
 }
@@ -32,7 +32,7 @@ static void *grow(Arena *arena, void *items, uint32_t count, uint32_t *cap, size
 }
 
 uint32_t emit(Compiler *c, Opcode op, uint8_t a, uint16_t b, uint32_t operand, int stack,
-              const Node *at)
+              const Node *node)
 {
     Unit *unit = c->unit;
     if (unit->count == unit->cap) {
@@ -42,10 +42,10 @@ uint32_t emit(Compiler *c, Opcode op, uint8_t a, uint16_t b, uint32_t operand, i
     }
     unit->code[unit->count] = (Instruction){ .op = (uint8_t)op, .a = a, .b = b, .c = operand };
     unit->origins[unit->count] = (Origin){
-        .offset = at == NULL ? 0 : at->offset,
-        .span = at == NULL              ? 0
-                : at->span < UINT16_MAX ? (uint16_t)at->span
-                                        : UINT16_MAX,
+        .offset = node == NULL ? 0 : node->offset,
+        .span = node == NULL              ? 0
+                : node->span < UINT16_MAX ? (uint16_t)node->span
+                                          : UINT16_MAX,
         .stack = unit->stack < UINT16_MAX ? (uint16_t)unit->stack : UINT16_MAX,
     };
     unit->stack = (uint32_t)((int)unit->stack + stack);
@@ -154,7 +154,7 @@ uint32_t add_function(Compiler *c, Function *function)
     return t->function_count++;
 }
 
-bool add_local_set(Compiler *c, const Level *level, const Node *at, uint32_t *index)
+bool add_local_set(Compiler *c, const Level *level, const Node *node, uint32_t *index)
 {
     enum {
         VISITS_MAX = 1 << 20 /* each include lists the variables of all enclosing scopes */
@@ -173,7 +173,7 @@ bool add_local_set(Compiler *c, const Level *level, const Node *at, uint32_t *in
         }
         for (Symbol *symbol = scope->symbols.first; symbol != NULL; symbol = symbol->next) {
             if (++c->locals_visited > VISITS_MAX) {
-                return compile_fail(c, FAULT_LIMIT, at,
+                return compile_fail(c, FAULT_LIMIT, node,
                                     "the template has too many variables around its includes");
             }
             if (!symbol->stored || map_find_str(seen, symbol->name) != NULL) {
@@ -211,13 +211,13 @@ void unit_begin(Compiler *c, Unit *unit, FunctionKind kind, Str name)
     c->unit = unit;
 }
 
-bool unit_end(Compiler *c, const Node *at)
+bool unit_end(Compiler *c, const Node *node)
 {
     Unit *unit = c->unit;
     Function *function = unit->function;
     c->unit = unit->outer;
     if (unit->slots.overflow || unit->count > INT32_MAX / 2) {
-        return compile_fail(c, FAULT_LIMIT, at, "the template has too many variables");
+        return compile_fail(c, FAULT_LIMIT, node, "the template has too many variables");
     }
     BUG_IF(unit->stack != 0);
     function->code = ARENA_ARRAY(c->arena, Instruction, unit->count);
@@ -316,7 +316,7 @@ static bool collect_blocks(Compiler *c, const Node *nodes, Map *names, List *out
             list_push(c->scratch, out, (Value){ .kind = VALUE_OBJECT, .object = (Object *)node });
         }
         if (!collect_blocks(c, node->body, names, out) ||
-            !collect_blocks(c, node->otherwise, names, out)) {
+            !collect_blocks(c, node->else_body, names, out)) {
             return false;
         }
     }

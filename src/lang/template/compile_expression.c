@@ -100,12 +100,12 @@ static bool compile_condition(Compiler *c, const Level *outer, const Node *node)
     if (!compile_expression(c, &level, node->test)) {
         return false;
     }
-    uint32_t otherwise = emit(c, INS_JUMP_FALSE, 0, 0, 0, -1, node);
+    uint32_t else_body = emit(c, INS_JUMP_FALSE, 0, 0, 0, -1, node);
     if (!compile_expression(c, &level, node->left)) {
         return false;
     }
     uint32_t end = emit(c, INS_JUMP, 0, 0, 0, -1, node);
-    patch_to_here(c, otherwise);
+    patch_to_here(c, else_body);
     if (node->right != NULL) {
         if (!compile_expression(c, &level, node->right)) {
             return false;
@@ -172,9 +172,9 @@ static bool bind_arguments(const Native *native, const Arguments *args,
          (!(native->flags & NATIVE_VARIADIC) || args->keywords != NULL))) {
         return false;
     }
-    uint32_t at = 1;
-    for (const Node *arg = args->positional; arg != NULL && at < count; arg = arg->next) {
-        params[at++] = arg;
+    uint32_t index = 1;
+    for (const Node *arg = args->positional; arg != NULL && index < count; arg = arg->next) {
+        params[index++] = arg;
     }
     for (const Keyword *keyword = args->keywords; keyword != NULL; keyword = keyword->next) {
         uint32_t param = find_param(native, count, keyword->name);
@@ -206,16 +206,16 @@ static bool compile_call_arguments(Compiler *c, const Level *level, const Node *
     }
     uint32_t keyword_count = args->keyword_count + (caller != NULL);
     Str *keywords = ARENA_ARRAY(c->arena, Str, keyword_count);
-    uint32_t at = 0;
+    uint32_t index = 0;
     for (const Keyword *keyword = args->keywords; keyword != NULL; keyword = keyword->next) {
         if (!compile_expression(c, level, keyword->value)) {
             return false;
         }
-        keywords[at++] = arena_copy(c->arena, keyword->name);
+        keywords[index++] = arena_copy(c->arena, keyword->name);
     }
     if (caller != NULL) {
         emit(c, INS_MACRO, 0, 0, *caller, 1, node);
-        keywords[at++] = STR("caller");
+        keywords[index++] = STR("caller");
     }
     if ((args->dynamic != NULL && !compile_expression(c, level, args->dynamic)) ||
         (args->dynamic_keywords != NULL && !compile_expression(c, level, args->dynamic_keywords))) {

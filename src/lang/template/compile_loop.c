@@ -5,7 +5,7 @@ static bool contains_scoped_block(const Node *nodes)
 {
     for (const Node *node = nodes; node != NULL; node = node->next) {
         if ((node->kind == NODE_BLOCK && node->scoped) || contains_scoped_block(node->body) ||
-            contains_scoped_block(node->otherwise)) {
+            contains_scoped_block(node->else_body)) {
             return true;
         }
     }
@@ -41,7 +41,7 @@ static const Node *find_loop_assignment(const Node *nodes)
             found = find_loop_target(bind->target);
         }
         found = found != NULL ? found : find_loop_assignment(node->body);
-        found = found != NULL ? found : find_loop_assignment(node->otherwise);
+        found = found != NULL ? found : find_loop_assignment(node->else_body);
         if (found != NULL) {
             return found;
         }
@@ -130,7 +130,7 @@ static bool compile_loop(Compiler *c, const Level *outer, const Node *node, bool
     if (!compile_statements(c, &level, node->body)) {
         return false;
     }
-    if (node->otherwise != NULL) {
+    if (node->else_body != NULL) {
         emit(c, INS_LOOP_RAN, 0, 0, 0, 0, node);
     }
     emit(c, INS_JUMP, 0, 0, next, 0, node);
@@ -147,18 +147,18 @@ static bool compile_loop(Compiler *c, const Level *outer, const Node *node, bool
     for (Patch *patch = unwind.breaks; patch != NULL; patch = patch->next) {
         patch_to_here(c, patch->instruction);
     }
-    if (node->otherwise == NULL) {
+    if (node->else_body == NULL) {
         emit(c, INS_LOOP_END, 0, 0, 0, -1, node);
         return true;
     }
     uint32_t end = emit(c, INS_LOOP_ELSE, 0, 0, 0, -1, node);
     Scope else_scope;
     scope_init(&else_scope, outer->scope, &c->unit->slots);
-    scope_analyze(&else_scope, node->otherwise);
+    scope_analyze(&else_scope, node->else_body);
     compile_scope_entry(c, &else_scope, node);
     Level else_level = level;
     else_level.scope = &else_scope;
-    if (!compile_statements(c, &else_level, node->otherwise)) {
+    if (!compile_statements(c, &else_level, node->else_body)) {
         return false;
     }
     patch_to_here(c, end);

@@ -18,23 +18,23 @@ static uint16_t distance_to(const Compiler *c, const FunctionScope *function)
     return distance;
 }
 
-void compile_scope_entry(Compiler *c, const Scope *scope, const Node *at)
+void compile_scope_entry(Compiler *c, const Scope *scope, const Node *node)
 {
     for (const Symbol *symbol = scope->symbols.first; symbol != NULL; symbol = symbol->next) {
         switch ((SymbolStart)symbol->start) {
         case START_ALIAS:
             if (symbol->outer->start == START_LAZY) {
-                emit(c, INS_RESOLVE, 0, symbol->slot, add_name(c, symbol->name), 0, at);
+                emit(c, INS_RESOLVE, 0, symbol->slot, add_name(c, symbol->name), 0, node);
             } else {
                 uint16_t distance = distance_to(c, symbol->outer->function);
                 emit(c, distance == 0 ? INS_COPY : INS_COPY_OUTER, (uint8_t)distance, symbol->slot,
-                     symbol->outer->slot, 0, at);
+                     symbol->outer->slot, 0, node);
             }
             break;
         case START_RESOLVE:
-            emit(c, INS_RESOLVE, 0, symbol->slot, add_name(c, symbol->name), 0, at);
+            emit(c, INS_RESOLVE, 0, symbol->slot, add_name(c, symbol->name), 0, node);
             break;
-        case START_UNSET: emit(c, INS_UNSET, 0, 0, symbol->slot, 0, at); break;
+        case START_UNSET: emit(c, INS_UNSET, 0, 0, symbol->slot, 0, node); break;
         case START_PARAMETER:
         case START_LAZY: break;
         }
@@ -92,12 +92,12 @@ bool compile_target(Compiler *c, const Level *level, const Node *target)
     return true;
 }
 
-static void export_name(Compiler *c, const Level *level, Str name, bool is_public, const Node *at)
+static void export_name(Compiler *c, const Level *level, Str name, bool is_public, const Node *node)
 {
     if (level->top) {
         Symbol *symbol = scope_find(level->scope, name);
         bool is_exported = is_public && !(name.len > 0 && name.data[0] == '_');
-        emit(c, INS_EXPORT, is_exported, symbol->slot, add_name(c, name), 0, at);
+        emit(c, INS_EXPORT, is_exported, symbol->slot, add_name(c, name), 0, node);
     }
 }
 
@@ -215,17 +215,17 @@ static bool compile_if(Compiler *c, const Level *outer, const Node *node)
     if (!compile_expression(c, &level, node->test)) {
         return false;
     }
-    uint32_t otherwise = emit(c, INS_JUMP_FALSE, 0, 0, 0, -1, node);
+    uint32_t else_body = emit(c, INS_JUMP_FALSE, 0, 0, 0, -1, node);
     if (!compile_statements(c, &level, node->body)) {
         return false;
     }
-    if (node->otherwise == NULL) {
-        patch_to_here(c, otherwise);
+    if (node->else_body == NULL) {
+        patch_to_here(c, else_body);
         return true;
     }
     uint32_t end = emit(c, INS_JUMP, 0, 0, 0, 0, node);
-    patch_to_here(c, otherwise);
-    if (!compile_statements(c, &level, node->otherwise)) {
+    patch_to_here(c, else_body);
+    if (!compile_statements(c, &level, node->else_body)) {
         return false;
     }
     patch_to_here(c, end);
@@ -258,10 +258,10 @@ static bool compile_macro(Compiler *c, const Level *outer, const Node *node, Fun
         }
     }
     unit.function->params = ARENA_ARRAY(c->arena, FunctionParameter, unit.function->param_count);
-    uint32_t at = 0;
+    uint32_t slot_count = 0;
     bool explicit_caller = false;
     for (const Parameter *param = node->params; param != NULL; param = param->next) {
-        for (uint32_t i = 0; i < at; i++) {
+        for (uint32_t i = 0; i < slot_count; i++) {
             if (str_eq(unit.function->params[i].name, param->name)) {
                 Node at_param = { .offset = param->offset, .span = (uint32_t)param->name.len };
                 return compile_fail(c, FAULT_SYNTAX, &at_param,
@@ -278,9 +278,9 @@ static bool compile_macro(Compiler *c, const Level *outer, const Node *node, Fun
             explicit_caller = true;
         }
         Symbol *symbol = scope_declare(&scope, param->name);
-        unit.function->params[at++] =
+        unit.function->params[slot_count++] =
             (FunctionParameter){ .name = arena_copy(c->arena, param->name) };
-        BUG_IF(symbol->slot != at - 1);
+        BUG_IF(symbol->slot != slot_count - 1);
         if (str_eq(param->name, STR("caller"))) {
             unit.function->caller_slot = symbol->slot;
         }
@@ -300,9 +300,9 @@ static bool compile_macro(Compiler *c, const Level *outer, const Node *node, Fun
     scope_analyze(&scope, node->body);
     compile_scope_entry(c, &scope, node);
     Level level = { .scope = &scope, .emit = outer->emit };
-    at = 0;
+    slot_count = 0;
     for (const Parameter *param = node->params; param != NULL; param = param->next) {
-        uint16_t slot = (uint16_t)at++;
+        uint16_t slot = (uint16_t)slot_count++;
         Node at_param = { .offset = param->offset, .span = (uint32_t)param->name.len };
         uint32_t skip_default = emit(c, INS_JUMP_SET, 0, slot, 0, 0, &at_param);
         if (param->fallback != NULL) {
@@ -351,17 +351,17 @@ static bool compile_call_block(Compiler *c, const Level *level, const Node *node
     return compile_call(c, &plain, node->left, INS_CALL_EMIT, &function);
 }
 
-static void capture_enter(Compiler *c, Unwind *unwind, const Node *at)
+static void capture_enter(Compiler *c, Unwind *unwind, const Node *node)
 {
     *unwind = (Unwind){ .kind = UNWIND_CAPTURE, .outer = c->unit->unwind };
     c->unit->unwind = unwind;
-    emit(c, INS_CAPTURE, 0, 0, 0, 0, at);
+    emit(c, INS_CAPTURE, 0, 0, 0, 0, node);
 }
 
-static void capture_leave(Compiler *c, const Level *level, const Unwind *unwind, const Node *at)
+static void capture_leave(Compiler *c, const Level *level, const Unwind *unwind, const Node *node)
 {
     c->unit->unwind = unwind->outer;
-    emit(c, INS_CAPTURE_END, (uint8_t)level->emit, 0, 0, 1, at);
+    emit(c, INS_CAPTURE_END, (uint8_t)level->emit, 0, 0, 1, node);
 }
 
 static bool compile_filter_block(Compiler *c, const Level *outer, const Node *node)

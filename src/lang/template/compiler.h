@@ -79,11 +79,11 @@ typedef struct Compiler {
 
 /* Always returns false. */
 PRINTF_LIKE(4, 5)
-bool compile_fail(Compiler *c, FaultClass class, const Node *at, const char *format, ...);
+bool compile_fail(Compiler *c, FaultClass class, const Node *node, const char *format, ...);
 
 /* Appends an instruction and returns its index. `stack` is the growth of the operand stack. */
 uint32_t emit(Compiler *c, Opcode op, uint8_t a, uint16_t b, uint32_t operand, int stack,
-              const Node *at);
+              const Node *node);
 void patch_to_here(Compiler *c, uint32_t instruction);
 
 uint32_t add_name(Compiler *c, Str text);
@@ -96,11 +96,11 @@ CallSite *add_site(Compiler *c, uint32_t *index);
 uint32_t add_function(Compiler *c, Function *function);
 /* Adds the set of variables assigned in all enclosing scopes, which are visible to an included
  * template. Fails if the sets of all includes together are too large. */
-bool add_local_set(Compiler *c, const Level *level, const Node *at, uint32_t *index);
+bool add_local_set(Compiler *c, const Level *level, const Node *node, uint32_t *index);
 
 /* Begins and ends the compilation of a function; `unit` is the current unit in between. */
 void unit_begin(Compiler *c, Unit *unit, FunctionKind kind, Str name);
-bool unit_end(Compiler *c, const Node *at);
+bool unit_end(Compiler *c, const Node *node);
 
 bool compile_expression(Compiler *c, const Level *level, const Node *node);
 /* Compiles the filter chain of a filter block or block set, on the value on top of the stack. */
@@ -114,4 +114,4 @@ bool compile_statements(Compiler *c, const Level *level, const Node *nodes);
 bool compile_for(Compiler *c, const Level *level, const Node *node);
 /* Pops the value on top of the stack into the target. */
 bool compile_target(Compiler *c, const Level *level, const Node *target);
-void compile_scope_entry(Compiler *c, const Scope *scope, const Node *at);
+void compile_scope_entry(Compiler *c, const Scope *scope, const Node *node);

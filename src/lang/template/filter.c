@@ -119,10 +119,10 @@ bool unpack_pair(Render *r, Value v, Value *first, Value *second)
     return !render_failed(r);
 }
 
-static size_t line_end_bytes(Str text, size_t at)
+static size_t line_end_bytes(Str text, size_t pos)
 {
-    const unsigned char *p = (const unsigned char *)text.data + at;
-    size_t remaining = text.len - at;
+    const unsigned char *p = (const unsigned char *)text.data + pos;
+    size_t remaining = text.len - pos;
     if (*p < 0x20) {
         if (*p == '\r') {
             return remaining > 1 && p[1] == '\n' ? 2 : 1;
@@ -138,9 +138,9 @@ static size_t line_end_bytes(Str text, size_t at)
     return 0;
 }
 
-bool text_next_line(Str text, size_t *at, Str *line, Str *line_with_end)
+bool text_next_line(Str text, size_t *pos, Str *line, Str *line_with_end)
 {
-    size_t start = *at;
+    size_t start = *pos;
     if (start >= text.len) {
         return false;
     }
@@ -150,7 +150,7 @@ bool text_next_line(Str text, size_t *at, Str *line, Str *line_with_end)
         end++;
     }
     *line = str_slice(text, start, end);
-    *at = end + bytes;
+    *pos = end + bytes;
     if (line_with_end != NULL) {
         *line_with_end = str_slice(text, start, end + bytes);
     }
@@ -170,28 +170,28 @@ bool code_is_word(uint32_t code)
     return unicode_is(code, UNICODE_ALPHA | UNICODE_DECIMAL | UNICODE_DIGIT | UNICODE_NUMERIC);
 }
 
-size_t text_skip_spaces(Str text, size_t at)
+size_t text_skip_spaces(Str text, size_t pos)
 {
-    while (at < text.len) {
-        size_t next = at;
+    while (pos < text.len) {
+        size_t next = pos;
         if (!code_is_space(utf8_next(text, &next))) {
             break;
         }
-        at = next;
+        pos = next;
     }
-    return at;
+    return pos;
 }
 
-size_t text_skip_word(Str text, size_t at)
+size_t text_skip_word(Str text, size_t pos)
 {
-    while (at < text.len) {
-        size_t next = at;
+    while (pos < text.len) {
+        size_t next = pos;
         if (code_is_space(utf8_next(text, &next))) {
             break;
         }
-        at = next;
+        pos = next;
     }
-    return at;
+    return pos;
 }
 
 static COLD Str strip_wide(Str text)

@@ -59,7 +59,7 @@ static inline bool value_is_html(const Render *r, Value v)
 static inline Value string_like(const Value *like, const char *text, size_t len)
 {
     uint64_t head = like->head & VALUE_HEAD(0xff, VALUE_MARKUP, 0);
-    return (Value){ .head = head | VALUE_HEAD(0, 0, len), .text = text, .place = 0 };
+    return (Value){ .head = head | VALUE_HEAD(0, 0, len), .text = text, .location = 0 };
 }
 
 /* The same for a string converted from a value of any type. */
@@ -128,9 +128,9 @@ bool raise_no_attribute(Render *r, Value v, const char *name);
 /* Unpacks an iterable of two items, as `for k, v in` does. */
 MUST_CHECK bool unpack_pair(Render *r, Value v, Value *first, Value *second);
 
-/* Python's str.splitlines(): moves `*at` to the start of the next line. `line` excludes the line
+/* Python's str.splitlines(): moves `*pos` to the start of the next line. `line` excludes the line
  * end, `line_with_end` (may be NULL) includes it. Returns false at the end of the string. */
-bool text_next_line(Str text, size_t *at, Str *line, Str *line_with_end);
+bool text_next_line(Str text, size_t *pos, Str *line, Str *line_with_end);
 
 /* Python's str.isspace(), and \s and \w of its regular expressions. */
 bool code_is_wide_space(uint32_t code);
@@ -142,8 +142,8 @@ static inline bool code_is_space(uint32_t code)
 }
 bool code_is_word(uint32_t code);
 /* Skips characters that are whitespace (or that are not); stops at the end of the string. */
-size_t text_skip_spaces(Str text, size_t at);
-size_t text_skip_word(Str text, size_t at);
+size_t text_skip_spaces(Str text, size_t pos);
+size_t text_skip_word(Str text, size_t pos);
 /* Strips whitespace at both ends, as str.strip(). */
 Str text_strip(Str text);
 

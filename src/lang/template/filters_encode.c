@@ -15,7 +15,7 @@ static bool filter_b64encode(Render *r, const Args *args, Value *out)
         return false;
     }
     Buf encoded = render_buf(r);
-    base64_put(&encoded, text);
+    base64_encode(&encoded, text);
     return take_text(r, &encoded, false, out);
 }
 
@@ -184,10 +184,10 @@ static bool filter_to_uuid(Render *r, const Args *args, Value *out)
     bytes[8] = (bytes[8] & 0x3f) | 0x80;
     Buf uuid = render_buf(r);
     static const unsigned char parts[] = { 4, 2, 2, 2, 6 };
-    size_t at = 0;
-    for (size_t i = 0; i < COUNT_OF(parts); at += parts[i++]) {
+    size_t pos = 0;
+    for (size_t i = 0; i < COUNT_OF(parts); pos += parts[i++]) {
         buf_put_c(&uuid, i == 0 ? "" : "-");
-        put_hex(bytes + at, parts[i], &uuid);
+        put_hex(bytes + pos, parts[i], &uuid);
     }
     return take_text(r, &uuid, false, out);
 }
@@ -216,8 +216,8 @@ static bool filter_urldecode(Render *r, const Args *args, Value *out)
         return take_text(r, &decoded, false, out);
     }
     Buf replaced = render_buf(r);
-    for (size_t at = 0; at < bytes.len;) {
-        utf8_put(&replaced, utf8_next(bytes, &at));
+    for (size_t pos = 0; pos < bytes.len;) {
+        utf8_put(&replaced, utf8_next(bytes, &pos));
     }
     return take_text(r, &replaced, false, out);
 }

@@ -55,13 +55,13 @@ static bool filter_striptags(Render *r, const Args *args, Value *out)
     put_without(buf_str(&without_comments), STR("<"), STR(">"), &without_tags);
     text = buf_str(&without_tags);
     Buf words = render_buf(r);
-    for (size_t at = text_skip_spaces(text, 0); at < text.len;) {
-        size_t end = text_skip_word(text, at);
+    for (size_t pos = text_skip_spaces(text, 0); pos < text.len;) {
+        size_t end = text_skip_word(text, pos);
         if (words.len > 0) {
             buf_put_char(&words, ' ');
         }
-        buf_put(&words, str_slice(text, at, end));
-        at = text_skip_spaces(text, end);
+        buf_put(&words, str_slice(text, pos, end));
+        pos = text_skip_spaces(text, end);
     }
     Buf plain = render_buf(r);
     html_unescape(buf_str(&words), &plain);
@@ -204,10 +204,10 @@ static bool read_rel(Render *r, const Args *args, Str *out)
     if (nofollow) {
         words[count++] = STR("nofollow");
     }
-    for (size_t at = text_skip_spaces(rel, 0); at < rel.len && count < WORDS_MAX;) {
-        size_t end = text_skip_word(rel, at);
-        words[count++] = str_slice(rel, at, end);
-        at = text_skip_spaces(rel, end);
+    for (size_t pos = text_skip_spaces(rel, 0); pos < rel.len && count < WORDS_MAX;) {
+        size_t end = text_skip_word(rel, pos);
+        words[count++] = str_slice(rel, pos, end);
+        pos = text_skip_spaces(rel, end);
     }
     for (uint32_t i = 1; i < count; i++) {
         for (uint32_t k = i; k > 0 && str_compare(words[k], words[k - 1]) < 0; k--) {

@@ -96,12 +96,12 @@ typedef struct Url {
 /* Truncates `*text` at the first `delimiter`; returns the part after it. */
 static Str split_off(Str *text, Str delimiter)
 {
-    size_t at = str_find(*text, delimiter, 0);
-    if (at == STR_NOT_FOUND) {
+    size_t pos = str_find(*text, delimiter, 0);
+    if (pos == STR_NOT_FOUND) {
         return STR_EMPTY;
     }
-    Str rest = str_from_offset(*text, at + delimiter.len);
-    text->len = at;
+    Str rest = str_from_offset(*text, pos + delimiter.len);
+    text->len = pos;
     return rest;
 }
 
@@ -143,16 +143,16 @@ static bool set_netloc_parts(Render *r, Map *parts, Str netloc)
 {
     Value username = value_null(), password = value_null(), hostname = value_null(),
           port = value_null();
-    size_t at = str_find_last(netloc, STR("@"));
-    if (at != STR_NOT_FOUND) {
-        Str user = str_slice(netloc, 0, at);
+    size_t pos = str_find_last(netloc, STR("@"));
+    if (pos != STR_NOT_FOUND) {
+        Str user = str_slice(netloc, 0, pos);
         size_t colon = str_find(user, STR(":"), 0);
         if (colon != STR_NOT_FOUND) {
             password = value_string(str_from_offset(user, colon + 1));
             user.len = colon;
         }
         username = value_string(user);
-        netloc = str_from_offset(netloc, at + 1);
+        netloc = str_from_offset(netloc, pos + 1);
     }
     size_t bracket = str_starts(netloc, STR("[")) ? str_find(netloc, STR("]"), 0) : 0;
     size_t colon = bracket == STR_NOT_FOUND ? bracket : str_find(netloc, STR(":"), bracket);

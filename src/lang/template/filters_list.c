@@ -184,15 +184,15 @@ static bool filter_combinations(Render *r, const Args *args, Value *out)
         if (!push_tuple(r, tuples, items, picks, size)) {
             return false;
         }
-        uint32_t at = size;
-        while (at > 0 && picks[at - 1] == items->len - size + at - 1) {
-            at--;
+        uint32_t pos = size;
+        while (pos > 0 && picks[pos - 1] == items->len - size + pos - 1) {
+            pos--;
         }
-        if (at == 0) {
+        if (pos == 0) {
             return true;
         }
-        picks[at - 1]++;
-        for (uint32_t i = at; i < size; i++) {
+        picks[pos - 1]++;
+        for (uint32_t i = pos; i < size; i++) {
             picks[i] = picks[i - 1] + 1;
         }
     }
@@ -222,27 +222,27 @@ static bool filter_permutations(Render *r, const Args *args, Value *out)
         return true;
     }
     bool *used = arena_alloc_zero(r->arena, items->len + 1);
-    uint32_t at = 0;
+    uint32_t pos = 0;
     uint32_t from = 0;
     for (;;) {
-        uint32_t pick = at < size ? next_free(used, from, items->len) : items->len;
+        uint32_t pick = pos < size ? next_free(used, from, items->len) : items->len;
         if (!render_charge(r, 1 + (pick - from) / 16)) {
             return false;
         }
         if (pick < items->len) {
             used[pick] = true;
-            picks[at++] = pick;
+            picks[pos++] = pick;
             from = 0;
             continue;
         }
-        if (at == size && !push_tuple(r, tuples, items, picks, size)) {
+        if (pos == size && !push_tuple(r, tuples, items, picks, size)) {
             return false;
         }
-        if (at == 0) {
+        if (pos == 0) {
             return true;
         }
-        used[picks[--at]] = false;
-        from = picks[at] + 1;
+        used[picks[--pos]] = false;
+        from = picks[pos] + 1;
     }
 }
 

@@ -110,12 +110,12 @@ static bool filter_human_readable(Render *r, const Args *args, Value *out)
 static bool split_size(Str text, double *number, Str *unit)
 {
     text = str_trim(text);
-    size_t at = 0;
-    while (at < text.len && (ascii_is_digit(text.data[at]) || text.data[at] == '.')) {
-        at++;
+    size_t pos = 0;
+    while (pos < text.len && (ascii_is_digit(text.data[pos]) || text.data[pos] == '.')) {
+        pos++;
     }
-    *unit = str_trim(str_from_offset(text, at));
-    return at > 0 && number_parse_float(str_slice(text, 0, at), number);
+    *unit = str_trim(str_from_offset(text, pos));
+    return pos > 0 && number_parse_float(str_slice(text, 0, pos), number);
 }
 
 /* Whether the rest of the unit after its letter matches bits or bytes: "MB", "Mb", "Megabytes". */
@@ -128,8 +128,8 @@ static bool unit_matches(Str unit, bool bits)
         return unit.data[1] == (bits ? 'b' : 'B');
     }
     Str word = bits ? STR("bit") : STR("byte");
-    for (size_t at = 0; at + word.len <= unit.len; at++) {
-        if (str_eq_ignore_case(str_slice(unit, at, at + word.len), word)) {
+    for (size_t pos = 0; pos + word.len <= unit.len; pos++) {
+        if (str_eq_ignore_case(str_slice(unit, pos, pos + word.len), word)) {
             return true;
         }
     }

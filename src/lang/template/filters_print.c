@@ -147,21 +147,21 @@ static bool push_words(Render *r, Str line, int64_t width, int64_t last_width, L
 {
     size_t start = 0;
     Str quoted;
-    for (size_t at = 0; at < line.len;) {
-        size_t end = text_skip_spaces(line, text_skip_word(line, at));
+    for (size_t pos = 0; pos < line.len;) {
+        size_t end = text_skip_spaces(line, text_skip_word(line, pos));
         int64_t available = end == line.len ? last_width : width;
         if (!quote_text(r, str_slice(line, start, end), &quoted) ||
             !op_charge_bytes(r, quoted.len)) {
             return false;
         }
-        if ((int64_t)utf8_count(quoted) > available && at > start) {
-            if (!quote_text(r, str_slice(line, start, at), &quoted)) {
+        if ((int64_t)utf8_count(quoted) > available && pos > start) {
+            if (!quote_text(r, str_slice(line, start, pos), &quoted)) {
                 return false;
             }
             list_push(r->arena, chunks, value_string(quoted));
-            start = at;
+            start = pos;
         }
-        at = end;
+        pos = end;
     }
     if (start < line.len) {
         if (!quote_text(r, str_from_offset(line, start), &quoted)) {
@@ -172,17 +172,17 @@ static bool push_words(Render *r, Str line, int64_t width, int64_t last_width, L
     return true;
 }
 
-static bool put_text(Render *r, Str text, Position at, Buf *out)
+static bool put_text(Render *r, Str text, Position pos, Buf *out)
 {
     List *chunks = list_new(r->arena, 4);
-    if (at.level == 1) {
-        at.indent++;
-        at.allowance++;
+    if (pos.level == 1) {
+        pos.indent++;
+        pos.allowance++;
     }
-    int64_t width = WIDTH - at.indent;
+    int64_t width = WIDTH - pos.indent;
     Str line, line_with_end, quoted;
     for (size_t from = 0; text_next_line(text, &from, &line, &line_with_end);) {
-        int64_t last_width = from == text.len ? width - at.allowance : width;
+        int64_t last_width = from == text.len ? width - pos.allowance : width;
         if (!quote_text(r, line_with_end, &quoted)) {
             return false;
         }
@@ -192,11 +192,11 @@ static bool put_text(Render *r, Str text, Position at, Buf *out)
             return false;
         }
     }
-    bool brackets = at.level == 1 && chunks->len > 1;
+    bool brackets = pos.level == 1 && chunks->len > 1;
     buf_put_c(out, brackets ? "(" : "");
     for (uint32_t i = 0; i < chunks->len; i++) {
         if (i > 0) {
-            put_line_start(at.indent, out);
+            put_line_start(pos.indent, out);
         }
         buf_put(out, value_str(chunks->items[i]));
     }
@@ -204,9 +204,9 @@ static bool put_text(Render *r, Str text, Position at, Buf *out)
     return true;
 }
 
-static bool put_value(Render *r, Value v, Position at, Buf *out);
+static bool put_value(Render *r, Value v, Position pos, Buf *out);
 
-static bool put_map(Render *r, const Map *map, Position at, Buf *out)
+static bool put_map(Render *r, const Map *map, Position pos, Buf *out)
 {
     SortItem *items;
     if (!sorted_entries(r, map, &items)) {
@@ -217,16 +217,16 @@ static bool put_map(Render *r, const Map *map, Position at, Buf *out)
         const MapEntry *entry = &map->entries[items[i].item.integer];
         if (i > 0) {
             buf_put_char(out, ',');
-            put_line_start(at.indent + 1, out);
+            put_line_start(pos.indent + 1, out);
         }
         size_t before = out->len;
-        if (!put_repr(r, entry->key, at.level, out)) {
+        if (!put_repr(r, entry->key, pos.level, out)) {
             return false;
         }
         int64_t columns = (int64_t)utf8_count(str_from_offset(buf_str(out), before));
         buf_put(out, STR(": "));
-        Position next = { at.indent + 1 + columns + 2, i + 1 == map->len ? at.allowance + 1 : 1,
-                          at.level };
+        Position next = { pos.indent + 1 + columns + 2, i + 1 == map->len ? pos.allowance + 1 : 1,
+                          pos.level };
         if (!put_value(r, entry->value, next, out)) {
             return false;
         }
@@ -235,7 +235,7 @@ static bool put_map(Render *r, const Map *map, Position at, Buf *out)
     return true;
 }
 
-static bool put_list(Render *r, Value v, Position at, Buf *out)
+static bool put_list(Render *r, Value v, Position pos, Buf *out)
 {
     bool tuple = v.kind == VALUE_TUPLE;
     const char *end = !tuple ? "]" : v.list->len == 1 ? ",)" : ")";
@@ -243,10 +243,11 @@ static bool put_list(Render *r, Value v, Position at, Buf *out)
     for (uint32_t i = 0; i < v.list->len; i++) {
         if (i > 0) {
             buf_put_char(out, ',');
-            put_line_start(at.indent + 1, out);
+            put_line_start(pos.indent + 1, out);
         }
         bool last = i + 1 == v.list->len;
-        Position next = { at.indent + 1, last ? at.allowance + (int64_t)strlen(end) : 1, at.level };
+        Position next = { pos.indent + 1, last ? pos.allowance + (int64_t)strlen(end) : 1,
+                          pos.level };
         if (!put_value(r, v.list->items[i], next, out)) {
             return false;
         }
@@ -257,23 +258,23 @@ static bool put_list(Render *r, Value v, Position at, Buf *out)
 
 /* Prints on one line if it fits, split otherwise. Every level measures everything below it, so it
  * charges for the text. */
-static bool put_value(Render *r, Value v, Position at, Buf *out)
+static bool put_value(Render *r, Value v, Position pos, Buf *out)
 {
     Buf line = render_buf(r);
-    if (!put_repr(r, v, at.level, &line) || !op_charge_bytes(r, line.len)) {
+    if (!put_repr(r, v, pos.level, &line) || !op_charge_bytes(r, line.len)) {
         return false;
     }
     Str quoted = buf_str(&line);
-    at.level++;
-    if ((int64_t)utf8_count(quoted) > WIDTH - at.indent - at.allowance) {
+    pos.level++;
+    if ((int64_t)utf8_count(quoted) > WIDTH - pos.indent - pos.allowance) {
         if (v.kind == VALUE_MAP) {
-            return put_map(r, v.map, at, out);
+            return put_map(r, v.map, pos, out);
         }
         if (value_is_sequence(v)) {
-            return put_list(r, v, at, out);
+            return put_list(r, v, pos, out);
         }
         if (v.kind == VALUE_STRING && !value_is_markup(v) && v.len > 0) {
-            return put_text(r, value_str(v), at, out);
+            return put_text(r, value_str(v), pos, out);
         }
     }
     buf_put(out, quoted);
@@ -339,14 +340,14 @@ static bool push_chunk(Render *r, Chunks *chunks, Str text)
     return true;
 }
 
-static uint32_t code_at(Str text, size_t at)
+static uint32_t code_at(Str text, size_t pos)
 {
-    return at < text.len ? utf8_next(text, &at) : 0;
+    return pos < text.len ? utf8_next(text, &pos) : 0;
 }
 
-static uint32_t code_before(Str text, size_t at)
+static uint32_t code_before(Str text, size_t pos)
 {
-    return at > 0 ? utf8_previous(text, &at) : 0;
+    return pos > 0 ? utf8_previous(text, &pos) : 0;
 }
 
 /* Underscores count as letters. */
@@ -362,22 +363,22 @@ static bool is_word_or_mark(uint32_t code)
            code_is_word(code);
 }
 
-/* If `at` is at two or more hyphens that are followed by a word, returns the end of the hyphens,
+/* If `pos` is at two or more hyphens that are followed by a word, returns the end of the hyphens,
  * otherwise 0. */
-static size_t dash_end(Str text, size_t at)
+static size_t dash_end(Str text, size_t pos)
 {
-    size_t end = at;
+    size_t end = pos;
     while (end < text.len && text.data[end] == '-') {
         end++;
     }
-    return end >= at + 2 && code_is_word(code_at(text, end)) ? end : 0;
+    return end >= pos + 2 && code_is_word(code_at(text, end)) ? end : 0;
 }
 
-/* Whether a word may be broken after the hyphen at `at`: two letters are required on both sides,
+/* Whether a word may be broken after the hyphen at `pos`: two letters are required on both sides,
  * the second of which may follow another hyphen. */
-static bool breaks_after_hyphen(Str text, size_t at)
+static bool breaks_after_hyphen(Str text, size_t pos)
 {
-    size_t before = at;
+    size_t before = pos;
     if (before == 0) {
         return false;
     }
@@ -394,7 +395,7 @@ static bool breaks_after_hyphen(Str text, size_t at)
     if (!left) {
         return false;
     }
-    size_t next = at + 1;
+    size_t next = pos + 1;
     if (next >= text.len || !is_letter(utf8_next(text, &next))) {
         return false;
     }
@@ -404,54 +405,54 @@ static bool breaks_after_hyphen(Str text, size_t at)
     return next < text.len && is_letter(code_at(text, next));
 }
 
-/* The end of the chunk at `at`, which does not start with whitespace. */
-static size_t word_end(Str text, size_t at, bool hyphens)
+/* The end of the chunk at `pos`, which does not start with whitespace. */
+static size_t word_end(Str text, size_t pos, bool hyphens)
 {
     if (!hyphens) {
-        while (at < text.len && !ascii_is_space(text.data[at])) {
-            at++;
+        while (pos < text.len && !ascii_is_space(text.data[pos])) {
+            pos++;
         }
-        return at;
+        return pos;
     }
-    if (is_word_or_mark(code_before(text, at))) {
-        size_t end = dash_end(text, at);
+    if (is_word_or_mark(code_before(text, pos))) {
+        size_t end = dash_end(text, pos);
         if (end > 0) {
             return end;
         }
     }
-    while (at < text.len) {
-        utf8_next(text, &at); /* a word has at least one character */
-        if (at == text.len || ascii_is_space(text.data[at])) {
-            return at;
+    while (pos < text.len) {
+        utf8_next(text, &pos); /* a word has at least one character */
+        if (pos == text.len || ascii_is_space(text.data[pos])) {
+            return pos;
         }
-        if (text.data[at] != '-') {
+        if (text.data[pos] != '-') {
             continue;
         }
-        if (is_word_or_mark(code_before(text, at)) && dash_end(text, at) > 0) {
-            return at;
+        if (is_word_or_mark(code_before(text, pos)) && dash_end(text, pos) > 0) {
+            return pos;
         }
-        if (breaks_after_hyphen(text, at)) {
-            return at + 1;
+        if (breaks_after_hyphen(text, pos)) {
+            return pos + 1;
         }
     }
-    return at;
+    return pos;
 }
 
 static bool split_line(Render *r, Str line, bool hyphens, Chunks *chunks)
 {
     chunks->count = 0;
-    for (size_t at = 0; at < line.len;) {
-        size_t end = at;
+    for (size_t pos = 0; pos < line.len;) {
+        size_t end = pos;
         while (end < line.len && ascii_is_space(line.data[end])) {
             end++;
         }
-        if (end == at) {
-            end = word_end(line, at, hyphens);
+        if (end == pos) {
+            end = word_end(line, pos, hyphens);
         }
-        if (!push_chunk(r, chunks, str_slice(line, at, end))) {
+        if (!push_chunk(r, chunks, str_slice(line, pos, end))) {
             return false;
         }
-        at = end;
+        pos = end;
     }
     return true;
 }
@@ -476,24 +477,24 @@ static Str cut_chunk(Chunk *chunk, int64_t space, const WrapRules *rules)
     return cut;
 }
 
-/* Prints as many chunks as fit on one line, starting at `*at`. Trailing whitespace is omitted, even
+/* Prints as many chunks as fit on one line, starting at `*pos`. Trailing whitespace is omitted, even
  * if there is nothing else. */
-static void put_line(Chunks *chunks, size_t *at, const WrapRules *rules, Buf *out)
+static void put_line(Chunks *chunks, size_t *pos, const WrapRules *rules, Buf *out)
 {
-    size_t start = *at;
+    size_t start = *pos;
     int64_t width = 0;
-    while (*at < chunks->count && chunks->items[*at].width <= rules->width - width) {
-        width += chunks->items[(*at)++].width;
+    while (*pos < chunks->count && chunks->items[*pos].width <= rules->width - width) {
+        width += chunks->items[(*pos)++].width;
     }
-    size_t end = *at;
+    size_t end = *pos;
     Str cut = STR_EMPTY;
     bool breaks = false;
-    if (*at < chunks->count && chunks->items[*at].width > rules->width) {
+    if (*pos < chunks->count && chunks->items[*pos].width > rules->width) {
         breaks = rules->break_long_words;
         if (breaks) {
-            cut = cut_chunk(&chunks->items[*at], rules->width - width, rules);
+            cut = cut_chunk(&chunks->items[*pos], rules->width - width, rules);
         } else if (end == start) {
-            end = ++*at;
+            end = ++*pos;
         }
     }
     if (breaks) {
@@ -510,19 +511,19 @@ static void put_line(Chunks *chunks, size_t *at, const WrapRules *rules, Buf *ou
 static bool wrap_line(Render *r, Chunks *chunks, const WrapRules *rules, Buf *out)
 {
     bool has_output = false;
-    for (size_t at = 0; at < chunks->count && !out->overflow;) {
+    for (size_t pos = 0; pos < chunks->count && !out->overflow;) {
         if (!render_charge(r, 1)) {
             return false;
         }
-        if (has_output && is_blank(&chunks->items[at])) {
-            at++; /* no whitespace at the start of a wrapped line */
+        if (has_output && is_blank(&chunks->items[pos])) {
+            pos++; /* no whitespace at the start of a wrapped line */
         }
         size_t before = out->len;
         if (has_output) {
             buf_put(out, rules->separator);
         }
         size_t begin = out->len;
-        put_line(chunks, &at, rules, out);
+        put_line(chunks, &pos, rules, out);
         if (out->len == begin) {
             out->len = before; /* the line is empty */
         } else {
@@ -538,7 +539,7 @@ static bool wordwrap(Render *r, Str text, const WrapRules *rules, Buf *out)
     Chunks chunks = { 0 };
     Str line;
     bool first = true;
-    for (size_t at = 0; text_next_line(text, &at, &line, NULL) && !out->overflow;) {
+    for (size_t pos = 0; text_next_line(text, &pos, &line, NULL) && !out->overflow;) {
         if (!first) {
             buf_put(out, rules->separator);
         }

@@ -140,7 +140,7 @@ static bool filter_regex_findall(Render *r, const Args *args, Value *out)
         return false;
     }
     List *found = list_new(r->arena, 0);
-    RegexWalk walk = { .regex = regex, .text = text };
+    RegexIterator walk = { .regex = regex, .text = text };
     RegexMatch match = { 0 };
     while (regex_next(r, &walk, &match)) {
         if (match.count <= 2) {
@@ -185,23 +185,23 @@ static char escaped_char(char c)
     return found_char == NULL ? '\0' : to[found_char - from];
 }
 
-/* Parses the reference after a backslash at `*at` and moves `*at` past it. */
-static bool read_reference(Render *r, const Regex *regex, Str text, size_t *at, uint32_t *group)
+/* Parses the reference after a backslash at `*pos` and moves `*pos` past it. */
+static bool read_reference(Render *r, const Regex *regex, Str text, size_t *pos, uint32_t *group)
 {
-    size_t start = *at;
+    size_t start = *pos;
     if (text.data[start] == 'g') {
         size_t end = str_find(text, STR(">"), start);
         if (start + 1 >= text.len || text.data[start + 1] != '<' || end == STR_NOT_FOUND) {
             return render_raise(r, FAULT_VALUE, "missing group name in the replacement");
         }
-        *at = end + 1;
+        *pos = end + 1;
         return find_group(r, regex, str_slice(text, start + 2, end), group);
     }
     size_t end = start + 1;
     if (end < text.len && ascii_is_digit(text.data[end])) {
         end++;
     }
-    *at = end;
+    *pos = end;
     return find_group(r, regex, str_slice(text, start, end), group);
 }
 
@@ -219,13 +219,13 @@ static bool read_replacement(Render *r, const Regex *regex, Str text, Replacemen
     Buf buf = buf_make_in(r->arena, BUF_UNLIMITED);
     buf_reserve(&buf, text.len + 1);
     size_t start = 0;
-    for (size_t at = 0; at < text.len;) {
-        char c = text.data[at++];
-        if (c != '\\' || at == text.len) {
+    for (size_t pos = 0; pos < text.len;) {
+        char c = text.data[pos++];
+        if (c != '\\' || pos == text.len) {
             buf_put_char(&buf, c);
             continue;
         }
-        char next = text.data[at];
+        char next = text.data[pos];
         if (next != 'g' && !(ascii_is_digit(next) && next != '0')) {
             char plain = next == '0' ? '\0' : escaped_char(next);
             if (plain == '\0' && next != '0') {
@@ -236,12 +236,12 @@ static bool read_replacement(Render *r, const Regex *regex, Str text, Replacemen
                 plain = next;
             }
             buf_put_char(&buf, plain);
-            at++;
+            pos++;
             continue;
         }
         out->texts[out->count] = str_slice(buf_str(&buf), start, buf.len);
         start = buf.len;
-        if (!read_reference(r, regex, text, &at, &out->groups[out->count++])) {
+        if (!read_reference(r, regex, text, &pos, &out->groups[out->count++])) {
             return false;
         }
     }
@@ -277,7 +277,7 @@ static bool filter_regex_replace(Render *r, const Args *args, Value *out)
         return false;
     }
     Buf changed = render_buf(r);
-    RegexWalk walk = { .regex = regex, .text = text };
+    RegexIterator walk = { .regex = regex, .text = text };
     RegexMatch match = { 0 };
     size_t from = 0;
     int64_t count = 0;

@@ -105,10 +105,10 @@ static bool reverse_text(Render *r, Value v, Value *out)
     Str text = value_str(v);
     Buf reversed = render_buf(r);
     buf_reserve(&reversed, text.len);
-    for (size_t at = text.len; at > 0;) {
-        size_t end = at;
-        utf8_previous(text, &at);
-        buf_put(&reversed, str_slice(text, at, end));
+    for (size_t pos = text.len; pos > 0;) {
+        size_t end = pos;
+        utf8_previous(text, &pos);
+        buf_put(&reversed, str_slice(text, pos, end));
     }
     return take_text(r, &reversed, value_is_markup(v), out);
 }

@@ -85,14 +85,14 @@ static bool ends_title_word(uint32_t code)
  * string because a final sigma has a special form. */
 static bool put_title_word(Render *r, Str word, Buf *out)
 {
-    size_t at = 0;
+    size_t pos = 0;
     uint32_t mapped[UNICODE_MAPPED_MAX];
-    unsigned count = unicode_map(utf8_next(word, &at), CASE_UPPER, mapped);
+    unsigned count = unicode_map(utf8_next(word, &pos), CASE_UPPER, mapped);
     for (unsigned i = 0; i < count; i++) {
         utf8_put(out, mapped[i]);
     }
     Str rest;
-    if (!text_lower(r, str_from_offset(word, at), &rest)) {
+    if (!text_lower(r, str_from_offset(word, pos), &rest)) {
         return false;
     }
     buf_put(out, rest);
@@ -107,23 +107,23 @@ static COLD bool title_any(Render *r, const Value *v, Value *out)
     }
     Buf title = buf_make_in(r->arena, VALUE_STRING_MAX);
     buf_reserve(&title, text.len + text.len / 2);
-    size_t at = 0;
-    while (at < text.len) {
-        size_t start = at;
-        size_t next = at;
+    size_t pos = 0;
+    while (pos < text.len) {
+        size_t start = pos;
+        size_t next = pos;
         while (next < text.len && !ends_title_word(utf8_next(text, &next))) {
-            at = next;
+            pos = next;
         }
-        if (at > start && !put_title_word(r, str_slice(text, start, at), &title)) {
+        if (pos > start && !put_title_word(r, str_slice(text, start, pos), &title)) {
             return false;
         }
-        while (at < text.len) {
-            next = at;
+        while (pos < text.len) {
+            next = pos;
             if (!ends_title_word(utf8_next(text, &next))) {
                 break;
             }
-            buf_put(&title, str_slice(text, at, next));
-            at = next;
+            buf_put(&title, str_slice(text, pos, next));
+            pos = next;
         }
     }
     return take_text(r, &title, false, out);
@@ -145,8 +145,8 @@ static bool filter_title(Render *r, const Args *args, Value *out)
 /* Whether the code point is in `set`. */
 static bool is_one_of(uint32_t code, Str set)
 {
-    for (size_t at = 0; at < set.len;) {
-        if (utf8_next(set, &at) == code) {
+    for (size_t pos = 0; pos < set.len;) {
+        if (utf8_next(set, &pos) == code) {
             return true;
         }
     }
@@ -244,9 +244,9 @@ static inline Value replace_bytes(Render *r, Str text, char old, char new)
     const Chunk change = chunk_all((int8_t)(old ^ new));
     if (text.len >= CHUNK_BYTES) {
         size_t last = text.len - CHUNK_BYTES; /* start of the last chunk; it may overlap */
-        for (size_t at = 0; at < last; at += CHUNK_BYTES) {
-            Chunk chunk = chunk_load(text.data + at);
-            chunk_store(copy + at, chunk ^ ((chunk == all_old) & change));
+        for (size_t pos = 0; pos < last; pos += CHUNK_BYTES) {
+            Chunk chunk = chunk_load(text.data + pos);
+            chunk_store(copy + pos, chunk ^ ((chunk == all_old) & change));
         }
         Chunk chunk = chunk_load(text.data + last);
         chunk_store(copy + last, chunk ^ ((chunk == all_old) & change));
@@ -408,7 +408,7 @@ static bool filter_indent(Render *r, const Args *args, Value *out)
      * newline before it splits, which turns it into CR LF. */
     Str line, line_with_end = STR_EMPTY;
     bool has_output = false;
-    for (size_t at = 0; text_next_line(text, &at, &line, &line_with_end) && !lines.overflow;) {
+    for (size_t pos = 0; text_next_line(text, &pos, &line, &line_with_end) && !lines.overflow;) {
         if (has_output) {
             buf_put_char(&lines, '\n');
             if (line.len > 0 || blank) {
@@ -502,8 +502,8 @@ static bool filter_wordcount(Render *r, const Args *args, Value *out)
     }
     int64_t count = 0;
     bool in_word = false;
-    for (size_t at = 0; at < text.len;) {
-        bool word = code_is_word(utf8_next(text, &at));
+    for (size_t pos = 0; pos < text.len;) {
+        bool word = code_is_word(utf8_next(text, &pos));
         count += word && !in_word;
         in_word = word;
     }

@@ -41,15 +41,15 @@ static bool raise_key(Render *r, Value key)
     return render_raise(r, FAULT_KEY, "%" STR_FMT, STR_ARG(buf_str(&repr)));
 }
 
-/* Parses a field of `text`; `*at` is moved from after its opening brace to after its closing brace.
+/* Parses a field of `text`; `*pos` is moved from after its opening brace to after its closing brace.
  * Braces inside [] belong to a key. */
-static bool field_parse(Render *r, Str text, size_t *at, Field *out)
+static bool field_parse(Render *r, Str text, size_t *pos, Field *out)
 {
     *out = (Field){ .spec = STR_EMPTY };
-    size_t start = *at;
+    size_t start = *pos;
     bool in_key = false;
-    for (; *at < text.len; ++*at) {
-        char c = text.data[*at];
+    for (; *pos < text.len; ++*pos) {
+        char c = text.data[*pos];
         if (c == '[') {
             in_key = true;
         } else if (c == ']') {
@@ -60,20 +60,20 @@ static bool field_parse(Render *r, Str text, size_t *at, Field *out)
             break;
         }
     }
-    if (*at >= text.len) {
+    if (*pos >= text.len) {
         return raise_value(r, "expected '}' before end of string");
     }
-    out->name = str_slice(text, start, *at);
-    char end = text.data[(*at)++];
+    out->name = str_slice(text, start, *pos);
+    char end = text.data[(*pos)++];
     if (end == '!') {
-        if (*at >= text.len) {
+        if (*pos >= text.len) {
             return raise_value(r, "end of string while looking for conversion specifier");
         }
-        out->conversion = utf8_next(text, at);
-        if (*at >= text.len) {
+        out->conversion = utf8_next(text, pos);
+        if (*pos >= text.len) {
             return raise_value(r, "unmatched '{' in format spec");
         }
-        end = text.data[(*at)++];
+        end = text.data[(*pos)++];
         if (end != ':' && end != '}') {
             return raise_value(r, "expected ':' after conversion specifier");
         }
@@ -81,15 +81,15 @@ static bool field_parse(Render *r, Str text, size_t *at, Field *out)
     if (end == '}') {
         return true;
     }
-    start = *at;
+    start = *pos;
     unsigned depth = 0;
-    for (; *at < text.len; ++*at) {
-        char c = text.data[*at];
+    for (; *pos < text.len; ++*pos) {
+        char c = text.data[*pos];
         if (c == '{') {
             depth++;
             out->spec_has_fields = true;
         } else if (c == '}' && depth-- == 0) {
-            out->spec = str_slice(text, start, (*at)++);
+            out->spec = str_slice(text, start, (*pos)++);
             return true;
         }
     }
@@ -208,32 +208,32 @@ static bool get_attribute(Render *r, Value owner, Str name, Value *out)
 /* first.attribute[key]... */
 static bool get_value(Fields *f, Str name, Value *out)
 {
-    size_t at = 0;
-    while (at < name.len && name.data[at] != '.' && name.data[at] != '[') {
-        at++;
+    size_t pos = 0;
+    while (pos < name.len && name.data[pos] != '.' && name.data[pos] != '[') {
+        pos++;
     }
-    if (!get_first(f, str_slice(name, 0, at), out)) {
+    if (!get_first(f, str_slice(name, 0, pos), out)) {
         return false;
     }
-    while (at < name.len) {
-        char c = name.data[at++];
-        size_t start = at;
+    while (pos < name.len) {
+        char c = name.data[pos++];
+        size_t start = pos;
         bool element = c == '[';
         if (!element && c != '.') {
             return raise_value(f->r, "Only '.' or '[' may follow ']' in format field specifier");
         }
-        while (at < name.len &&
-               (element ? name.data[at] != ']' : name.data[at] != '.' && name.data[at] != '[')) {
-            at++;
+        while (pos < name.len &&
+               (element ? name.data[pos] != ']' : name.data[pos] != '.' && name.data[pos] != '[')) {
+            pos++;
         }
-        if (element && at >= name.len) {
+        if (element && pos >= name.len) {
             return raise_value(f->r, "Missing ']' in format string");
         }
-        Str part = str_slice(name, start, at);
+        Str part = str_slice(name, start, pos);
         if (part.len == 0) {
             return raise_value(f->r, "Empty attribute in format string");
         }
-        at += element;
+        pos += element;
         int64_t index;
         bool secret = value_is_secret(*out);
         if (!render_charge(f->r, 1) ||
@@ -297,27 +297,27 @@ static bool put_all(Fields *f, Str text, unsigned depth, bool escape, Buf *out)
     if (depth == 0) {
         return raise_value(r, "Max string recursion exceeded");
     }
-    for (size_t at = 0; at < text.len;) {
-        size_t start = at;
-        while (at < text.len && text.data[at] != '{' && text.data[at] != '}') {
-            at++;
+    for (size_t pos = 0; pos < text.len;) {
+        size_t start = pos;
+        while (pos < text.len && text.data[pos] != '{' && text.data[pos] != '}') {
+            pos++;
         }
-        buf_put(out, str_slice(text, start, at));
-        if (at == text.len) {
+        buf_put(out, str_slice(text, start, pos));
+        if (pos == text.len) {
             break;
         }
-        char brace = text.data[at++];
-        if (at < text.len && text.data[at] == brace) {
+        char brace = text.data[pos++];
+        if (pos < text.len && text.data[pos] == brace) {
             buf_put_char(out, brace);
-            at++;
+            pos++;
             continue;
         }
-        if (brace == '}' || at == text.len) {
+        if (brace == '}' || pos == text.len) {
             return render_raise(r, FAULT_VALUE, "Single '%c' encountered in format string", brace);
         }
         Field field;
         Value v;
-        if (!render_charge(r, 1) || !field_parse(r, text, &at, &field) ||
+        if (!render_charge(r, 1) || !field_parse(r, text, &pos, &field) ||
             !get_value(f, field.name, &v) || !convert(r, field.conversion, &v)) {
             return false;
         }

@@ -6,12 +6,12 @@
 Str format_digits(uint64_t magnitude, unsigned base, bool upper, char buffer[FORMAT_DIGITS_MAX])
 {
     const char *letters = upper ? "0123456789ABCDEF" : "0123456789abcdef";
-    size_t at = FORMAT_DIGITS_MAX;
+    size_t pos = FORMAT_DIGITS_MAX;
     do {
-        buffer[--at] = letters[magnitude % base];
+        buffer[--pos] = letters[magnitude % base];
         magnitude /= base;
     } while (magnitude > 0);
-    return str_from(buffer + at, FORMAT_DIGITS_MAX - at);
+    return str_from(buffer + pos, FORMAT_DIGITS_MAX - pos);
 }
 
 Str format_cut(Str text, int64_t count)
@@ -147,12 +147,12 @@ bool format_ascii(Render *r, Value v, Buf *out)
         return false;
     }
     Str text = value_str(number_width);
-    for (size_t at = 0; at < text.len;) {
-        size_t plain = utf8_ascii_prefix(str_from_offset(text, at));
-        buf_put(out, str_slice(text, at, at + plain));
-        at += plain;
-        if (at < text.len) {
-            uint32_t code = utf8_next(text, &at);
+    for (size_t pos = 0; pos < text.len;) {
+        size_t plain = utf8_ascii_prefix(str_from_offset(text, pos));
+        buf_put(out, str_slice(text, pos, pos + plain));
+        pos += plain;
+        if (pos < text.len) {
+            uint32_t code = utf8_next(text, &pos);
             buf_put_format(out,
                            code < 0x100     ? "\\x%02x"
                            : code < 0x10000 ? "\\u%04x"

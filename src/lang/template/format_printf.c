@@ -8,7 +8,7 @@
 typedef struct Printf {
     Render *r;
     Str format;
-    size_t at;
+    size_t pos;
     bool markup;
     Value args;      /* tuple of arguments, or the only argument */
     uint32_t next;   /* next item of the tuple; 0 until the only argument is consumed */
@@ -76,25 +76,25 @@ static bool mapping_get(Render *r, Value mapping, Str key, Value *out)
 static bool take_key(Printf *p)
 {
     p->keyed = false;
-    if (p->at >= p->format.len || p->format.data[p->at] != '(') {
+    if (p->pos >= p->format.len || p->format.data[p->pos] != '(') {
         return true;
     }
     if (!p->is_mapping) {
         return render_raise(p->r, FAULT_TYPE, "format requires a mapping");
     }
-    size_t start = ++p->at;
-    for (unsigned depth = 1; p->at < p->format.len; p->at++) {
-        char c = p->format.data[p->at];
+    size_t start = ++p->pos;
+    for (unsigned depth = 1; p->pos < p->format.len; p->pos++) {
+        char c = p->format.data[p->pos];
         if (c == '(') {
             depth++;
         } else if (c == ')' && --depth == 0) {
             break;
         }
     }
-    if (p->at >= p->format.len) {
+    if (p->pos >= p->format.len) {
         return render_raise(p->r, FAULT_VALUE, "incomplete format key");
     }
-    Str key = str_slice(p->format, start, p->at++);
+    Str key = str_slice(p->format, start, p->pos++);
     p->keyed = true;
     p->keyed_used = false;
     p->has_keys = true;
@@ -103,8 +103,8 @@ static bool take_key(Printf *p)
 
 static void take_flags(Printf *p, FormatSpec *spec, bool *zero)
 {
-    for (; p->at < p->format.len; p->at++) {
-        switch (p->format.data[p->at]) {
+    for (; p->pos < p->format.len; p->pos++) {
+        switch (p->format.data[p->pos]) {
         case '-': spec->align = '<'; break;
         case '+': spec->sign = '+'; break;
         case ' ':
@@ -122,8 +122,8 @@ static void take_flags(Printf *p, FormatSpec *spec, bool *zero)
 /* Parses digits, or `*` for an argument; `out` is unchanged if there is neither. */
 static bool take_size(Printf *p, int64_t limit, const char *what, int64_t *out)
 {
-    if (p->at < p->format.len && p->format.data[p->at] == '*') {
-        p->at++;
+    if (p->pos < p->format.len && p->format.data[p->pos] == '*') {
+        p->pos++;
         Value arg;
         if (!next_arg(p, &arg)) {
             return false;
@@ -138,8 +138,8 @@ static bool take_size(Printf *p, int64_t limit, const char *what, int64_t *out)
         return true;
     }
     int64_t number = 0;
-    for (; p->at < p->format.len && ascii_is_digit(p->format.data[p->at]); p->at++) {
-        number = number * 10 + (p->format.data[p->at] - '0');
+    for (; p->pos < p->format.len && ascii_is_digit(p->format.data[p->pos]); p->pos++) {
+        number = number * 10 + (p->format.data[p->pos] - '0');
         if (number > limit) {
             return render_raise(p->r, FAULT_VALUE, "%s too big", what);
         }
@@ -295,11 +295,11 @@ static bool put_arg(Printf *p, const FormatSpec *spec, Value v)
     }
 }
 
-/* Formats one directive; `at` is after its percent sign. */
+/* Formats one directive; `pos` is after its percent sign. */
 static bool directive(Printf *p)
 {
-    if (p->at < p->format.len && p->format.data[p->at] == '%') {
-        p->at++;
+    if (p->pos < p->format.len && p->format.data[p->pos] == '%') {
+        p->pos++;
         buf_put_char(p->out, '%');
         return true;
     }
@@ -316,27 +316,27 @@ static bool directive(Printf *p)
         spec.align = '<';
         spec.width = -spec.width;
     }
-    if (p->at < p->format.len && p->format.data[p->at] == '.') {
-        p->at++;
+    if (p->pos < p->format.len && p->format.data[p->pos] == '.') {
+        p->pos++;
         spec.precision = 0;
         if (!take_size(p, INT32_MAX, "precision", &spec.precision)) {
             return false;
         }
         spec.precision = spec.precision < 0 ? 0 : spec.precision;
     }
-    char c = p->at < p->format.len ? p->format.data[p->at] : 0;
+    char c = p->pos < p->format.len ? p->format.data[p->pos] : 0;
     if (c == 'h' || c == 'l' || c == 'L') {
-        p->at++; /* C's length modifiers are ignored */
+        p->pos++; /* C's length modifiers are ignored */
     }
-    if (p->at >= p->format.len) {
+    if (p->pos >= p->format.len) {
         return render_raise(p->r, FAULT_VALUE, "incomplete format");
     }
     Value arg;
     if (!next_arg(p, &arg)) {
         return false;
     }
-    size_t start = p->at;
-    uint32_t type = utf8_next(p->format, &p->at);
+    size_t start = p->pos;
+    uint32_t type = utf8_next(p->format, &p->pos);
     if (type >= 0x80 || type == 0 || strchr("sradiuoxXeEfFgGc", (int)type) == NULL) {
         return render_raise(p->r, FAULT_VALUE,
                             "unsupported format character '%c' (0x%x) at index %zu",
@@ -371,11 +371,11 @@ bool op_printf(Render *r, Value format, Value args, Value *out)
     if (!op_charge_bytes(r, format.len)) {
         return false;
     }
-    while (p.at < p.format.len) {
-        const char *found = memchr(p.format.data + p.at, '%', p.format.len - p.at);
+    while (p.pos < p.format.len) {
+        const char *found = memchr(p.format.data + p.pos, '%', p.format.len - p.pos);
         size_t end = found == NULL ? p.format.len : (size_t)(found - p.format.data);
-        buf_put(&buf, str_slice(p.format, p.at, end));
-        p.at = end + 1;
+        buf_put(&buf, str_slice(p.format, p.pos, end));
+        p.pos = end + 1;
         if (found != NULL && (!render_charge(r, 1) || !directive(&p))) {
             return false;
         }

@@ -13,30 +13,30 @@ static bool is_align(uint32_t code)
 }
 
 /* Parses a decimal number; -1 if there are no digits. */
-static bool take_number(Render *r, Str text, size_t *at, int64_t *out)
+static bool take_number(Render *r, Str text, size_t *pos, int64_t *out)
 {
-    size_t start = *at;
+    size_t start = *pos;
     int64_t number = 0;
-    for (; *at < text.len && ascii_is_digit(text.data[*at]); ++*at) {
+    for (; *pos < text.len && ascii_is_digit(text.data[*pos]); ++*pos) {
         if (__builtin_mul_overflow(number, 10, &number) ||
-            __builtin_add_overflow(number, text.data[*at] - '0', &number)) {
+            __builtin_add_overflow(number, text.data[*pos] - '0', &number)) {
             return render_raise(r, FAULT_VALUE, "Too many decimal digits in format string");
         }
     }
-    *out = *at > start ? number : -1;
+    *out = *pos > start ? number : -1;
     return true;
 }
 
-static bool take_char(Str text, size_t *at, char c)
+static bool take_char(Str text, size_t *pos, char c)
 {
-    if (*at < text.len && text.data[*at] == c) {
-        ++*at;
+    if (*pos < text.len && text.data[*pos] == c) {
+        ++*pos;
         return true;
     }
     return false;
 }
 
-static void take_align(Str text, size_t *at, FormatSpec *out)
+static void take_align(Str text, size_t *pos, FormatSpec *out)
 {
     if (text.len == 0) {
         return;
@@ -46,21 +46,21 @@ static void take_align(Str text, size_t *at, FormatSpec *out)
     if (second < text.len && is_align((unsigned char)text.data[second])) {
         out->fill = fill;
         out->align = text.data[second];
-        *at = second + 1;
+        *pos = second + 1;
     } else if (is_align(fill)) {
         out->align = (char)fill;
-        *at = 1;
+        *pos = 1;
     }
 }
 
-static bool take_grouping(Render *r, Str text, size_t *at, FormatSpec *out)
+static bool take_grouping(Render *r, Str text, size_t *pos, FormatSpec *out)
 {
-    if (*at >= text.len || (text.data[*at] != ',' && text.data[*at] != '_')) {
+    if (*pos >= text.len || (text.data[*pos] != ',' && text.data[*pos] != '_')) {
         return true;
     }
-    out->grouping = text.data[(*at)++];
-    if (*at < text.len && (text.data[*at] == ',' || text.data[*at] == '_')) {
-        return text.data[*at] != out->grouping
+    out->grouping = text.data[(*pos)++];
+    if (*pos < text.len && (text.data[*pos] == ',' || text.data[*pos] == '_')) {
+        return text.data[*pos] != out->grouping
                    ? render_raise(r, FAULT_VALUE, "Cannot specify both ',' and '_'.")
                    : render_raise(r, FAULT_VALUE, "Cannot specify '%c' with '%c'.", out->grouping,
                                   out->grouping);
@@ -71,40 +71,41 @@ static bool take_grouping(Render *r, Str text, size_t *at, FormatSpec *out)
 static bool spec_parse(Render *r, Str text, Value v, FormatSpec *out)
 {
     *out = (FormatSpec){ .fill = ' ', .width = -1, .precision = -1 };
-    size_t at = 0;
-    take_align(text, &at, out);
-    bool has_fill = at > 1;
-    if (at < text.len && (text.data[at] == '+' || text.data[at] == '-' || text.data[at] == ' ')) {
-        out->sign = text.data[at++];
+    size_t pos = 0;
+    take_align(text, &pos, out);
+    bool has_fill = pos > 1;
+    if (pos < text.len &&
+        (text.data[pos] == '+' || text.data[pos] == '-' || text.data[pos] == ' ')) {
+        out->sign = text.data[pos++];
     }
-    out->positive_zero = take_char(text, &at, 'z');
-    out->alternate = take_char(text, &at, '#');
-    if (!has_fill && at < text.len && text.data[at] == '0') {
+    out->positive_zero = take_char(text, &pos, 'z');
+    out->alternate = take_char(text, &pos, '#');
+    if (!has_fill && pos < text.len && text.data[pos] == '0') {
         /* A zero before the width pads with zeros; numbers get them after the sign. */
         out->fill = '0';
         if (out->align == 0 && !value_is_string(v)) {
             out->align = '=';
         }
-        at++;
+        pos++;
     }
-    if (!take_number(r, text, &at, &out->width) || !take_grouping(r, text, &at, out)) {
+    if (!take_number(r, text, &pos, &out->width) || !take_grouping(r, text, &pos, out)) {
         return false;
     }
-    if (take_char(text, &at, '.')) {
-        if (!take_number(r, text, &at, &out->precision)) {
+    if (take_char(text, &pos, '.')) {
+        if (!take_number(r, text, &pos, &out->precision)) {
             return false;
         }
         if (out->precision < 0) {
             return render_raise(r, FAULT_VALUE, "Format specifier missing precision");
         }
     }
-    if (at + 1 < text.len) {
+    if (pos + 1 < text.len) {
         return render_raise(r, FAULT_VALUE,
                             "Invalid format specifier '%" STR_FMT "' for object of type '%s'",
                             STR_ARG(text), op_type_name(v));
     }
-    if (at < text.len) {
-        out->type = text.data[at];
+    if (pos < text.len) {
+        out->type = text.data[pos];
     }
     char type = out->type == 0 && value_is_string(v) ? 's' : out->type;
     if (out->grouping != 0 && type != 0 &&

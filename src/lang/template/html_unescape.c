@@ -36,13 +36,13 @@ static void put_number(uint32_t code, Buf *out)
 /* Decodes "&#..."; returns the number of bytes consumed, or 0 if it is not a reference. */
 static size_t unescape_number(Str text, Buf *out)
 {
-    size_t at = 2;
-    bool hex = at < text.len && (text.data[at] == 'x' || text.data[at] == 'X');
-    at += hex;
-    size_t digits = at;
+    size_t pos = 2;
+    bool hex = pos < text.len && (text.data[pos] == 'x' || text.data[pos] == 'X');
+    pos += hex;
+    size_t digits = pos;
     uint32_t code = 0;
-    for (; at < text.len; at++) {
-        int digit = ascii_hex_value(text.data[at]);
+    for (; pos < text.len; pos++) {
+        int digit = ascii_hex_value(text.data[pos]);
         if (digit < 0 || (digit > 9 && !hex)) {
             break;
         }
@@ -50,17 +50,17 @@ static size_t unescape_number(Str text, Buf *out)
             code = code * (hex ? 16 : 10) + (uint32_t)digit;
         }
     }
-    if (at == digits) {
+    if (pos == digits) {
         return 0;
     }
     put_number(code, out);
-    return at < text.len && text.data[at] == ';' ? at + 1 : at;
+    return pos < text.len && text.data[pos] == ';' ? pos + 1 : pos;
 }
 
 static const HtmlEntity *find_entity(Str name)
 {
     uint32_t index =
-        SEARCH(html_entity_count, at, str_compare(str_from_c(html_entities[at].name), name) < 0);
+        SEARCH(html_entity_count, pos, str_compare(str_from_c(html_entities[pos].name), name) < 0);
     return index < html_entity_count && str_eq_c(name, html_entities[index].name)
                ? &html_entities[index]
                : NULL;
@@ -92,18 +92,18 @@ void html_unescape(Str text, Buf *out)
     size_t from = 0;
     while (from < text.len) {
         const char *ampersand = memchr(text.data + from, '&', text.len - from);
-        size_t at = ampersand == NULL ? text.len : (size_t)(ampersand - text.data);
-        buf_put(out, str_slice(text, from, at));
-        if (at == text.len) {
+        size_t pos = ampersand == NULL ? text.len : (size_t)(ampersand - text.data);
+        buf_put(out, str_slice(text, from, pos));
+        if (pos == text.len) {
             return;
         }
-        Str rest = str_from_offset(text, at);
+        Str rest = str_from_offset(text, pos);
         size_t used = rest.len > 1 && rest.data[1] == '#' ? unescape_number(rest, out)
                                                           : unescape_name(rest, out);
         if (used == 0) {
             buf_put_char(out, '&');
             used = 1;
         }
-        from = at + used;
+        from = pos + used;
     }
 }

@@ -243,7 +243,7 @@ static void export_variable(Render *r, Context *context, const Name *name, Value
 /* Checks the total size of the frames: a template determines the size of each, and calls nest. */
 static bool frames_fit(Render *r)
 {
-    return LIKELY(r->rendered->frames.held <= r->settings->limits.memory) ||
+    return LIKELY(r->rendered->frames.chunk_bytes <= r->settings->limits.memory) ||
            render_out_of_memory(r);
 }
 

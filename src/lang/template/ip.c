@@ -216,10 +216,10 @@ void ip_put_reverse(const Ip *ip, Buf *out)
 void ip_put_number(IpNumber number, Buf *out)
 {
     char digits[40];
-    size_t at = sizeof digits;
+    size_t pos = sizeof digits;
     do {
-        digits[--at] = (char)('0' + (int)(number % 10));
+        digits[--pos] = (char)('0' + (int)(number % 10));
         number /= 10;
     } while (number > 0);
-    buf_put(out, str_from(digits + at, sizeof digits - at));
+    buf_put(out, str_from(digits + pos, sizeof digits - pos));
 }

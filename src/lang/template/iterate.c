@@ -32,13 +32,13 @@ static bool map_next(Render *r, Iter *iter, Value *item)
 static bool string_next(Render *r, Iter *iter, Value *item)
 {
     Str text = value_str(iter->owner);
-    size_t at = iter->position;
-    if (at >= text.len || !render_charge(r, 1)) {
+    size_t pos = iter->position;
+    if (pos >= text.len || !render_charge(r, 1)) {
         return false;
     }
-    utf8_next(text, &at);
-    *item = value_string(str_slice(text, iter->position, at));
-    iter->position = at;
+    utf8_next(text, &pos);
+    *item = value_string(str_slice(text, iter->position, pos));
+    iter->position = pos;
     return mark_item(iter, item);
 }
 

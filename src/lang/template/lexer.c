@@ -58,9 +58,9 @@ void lexer_hint(Lexer *lexer, const char *format, ...)
     va_end(args);
 }
 
-static uint32_t text_offset(const Lexer *lexer, size_t at)
+static uint32_t text_offset(const Lexer *lexer, size_t pos)
 {
-    return (uint32_t)at + SEARCH(lexer->join_count, i, lexer->joins[i] < at);
+    return (uint32_t)pos + SEARCH(lexer->join_count, i, lexer->joins[i] < pos);
 }
 
 Span lexer_span(const Lexer *lexer, size_t start, size_t end)
@@ -239,24 +239,24 @@ static bool is_space(uint32_t code)
     return unicode_is(code, UNICODE_SPACE);
 }
 
-size_t lexer_skip_space(const Lexer *lexer, size_t at)
+size_t lexer_skip_space(const Lexer *lexer, size_t pos)
 {
-    while (at < lexer->source.len) {
-        char c = lexer->source.data[at];
+    while (pos < lexer->source.len) {
+        char c = lexer->source.data[pos];
         if (c == ' ') {
-            at++;
+            pos++;
             continue;
         }
         if (c > ' ') {
             break;
         }
-        size_t next = at;
+        size_t next = pos;
         if (!is_space(utf8_next(lexer->source, &next))) {
             break;
         }
-        at = next;
+        pos = next;
     }
-    return at;
+    return pos;
 }
 
 /* Returns `end`, moved back over the whitespace at the end of source[start..end). */
@@ -297,12 +297,12 @@ Str lexer_normalize(Lexer *lexer, Str text)
 }
 
 /* Delimiters are short: comparing them here is faster than a call. */
-static inline bool source_has(const Lexer *lexer, size_t at, Str text)
+static inline bool source_has(const Lexer *lexer, size_t pos, Str text)
 {
-    if (lexer->source.len - at < text.len) {
+    if (lexer->source.len - pos < text.len) {
         return false;
     }
-    const char *position = lexer->source.data + at;
+    const char *position = lexer->source.data + pos;
     for (size_t i = 0; i < text.len; i++) {
         if (position[i] != text.data[i]) {
             return false;
@@ -311,24 +311,24 @@ static inline bool source_has(const Lexer *lexer, size_t at, Str text)
     return true;
 }
 
-size_t lexer_match_close(const Lexer *lexer, size_t at, Str end, bool block)
+size_t lexer_match_close(const Lexer *lexer, size_t pos, Str end, bool block)
 {
-    if (at >= lexer->source.len) {
+    if (pos >= lexer->source.len) {
         return STR_NOT_FOUND;
     }
-    char sign = lexer->source.data[at];
-    if (sign == '+' && block && source_has(lexer, at + 1, end)) {
-        return at + 1 + end.len;
+    char sign = lexer->source.data[pos];
+    if (sign == '+' && block && source_has(lexer, pos + 1, end)) {
+        return pos + 1 + end.len;
     }
-    if (sign == '-' && source_has(lexer, at + 1, end)) {
-        return lexer_skip_space(lexer, at + 1 + end.len);
+    if (sign == '-' && source_has(lexer, pos + 1, end)) {
+        return lexer_skip_space(lexer, pos + 1 + end.len);
     }
-    if (!source_has(lexer, at, end)) {
+    if (!source_has(lexer, pos, end)) {
         return STR_NOT_FOUND;
     }
-    at += end.len;
-    bool newline = at < lexer->source.len && lexer->source.data[at] == '\n';
-    return newline && block && lexer->syntax->trim_blocks ? at + 1 : at;
+    pos += end.len;
+    bool newline = pos < lexer->source.len && lexer->source.data[pos] == '\n';
+    return newline && block && lexer->syntax->trim_blocks ? pos + 1 : pos;
 }
 
 /* The start of a tag in data: [start, end), and its whitespace sign ('-', '+' or 0). */
@@ -339,17 +339,17 @@ typedef struct TagStart {
     size_t end;
 } TagStart;
 
-static char sign_at(const Lexer *lexer, size_t at)
+static char sign_at(const Lexer *lexer, size_t pos)
 {
-    char c = at < lexer->source.len ? lexer->source.data[at] : 0;
+    char c = pos < lexer->source.len ? lexer->source.data[pos] : 0;
     return c == '-' || c == '+' ? c : 0;
 }
 
-/* Matches a tag that contains only `word`, up to its closing delimiter. `at` is after the opening
+/* Matches a tag that contains only `word`, up to its closing delimiter. `pos` is after the opening
  * delimiter. */
-static bool match_word_tag(const Lexer *lexer, size_t at, Str word, size_t *word_end, char *sign)
+static bool match_word_tag(const Lexer *lexer, size_t pos, Str word, size_t *word_end, char *sign)
 {
-    size_t next = at + lexer->syntax->block_start.len;
+    size_t next = pos + lexer->syntax->block_start.len;
     *sign = sign_at(lexer, next);
     next = lexer_skip_space(lexer, next + (*sign != 0));
     if (!source_has(lexer, next, word)) {
@@ -359,70 +359,70 @@ static bool match_word_tag(const Lexer *lexer, size_t at, Str word, size_t *word
     return true;
 }
 
-static bool match_raw_start(const Lexer *lexer, size_t at, TagStart *out)
+static bool match_raw_start(const Lexer *lexer, size_t pos, TagStart *out)
 {
     size_t close;
     char sign;
-    if (!source_has(lexer, at, lexer->syntax->block_start) ||
-        !match_word_tag(lexer, at, STR("raw"), &close, &sign)) {
+    if (!source_has(lexer, pos, lexer->syntax->block_start) ||
+        !match_word_tag(lexer, pos, STR("raw"), &close, &sign)) {
         return false;
     }
     size_t end = lexer_match_close(lexer, close, lexer->syntax->block_end, false);
-    *out = (TagStart){ LEXER_RAW, sign, at, end };
+    *out = (TagStart){ LEXER_RAW, sign, pos, end };
     return end != STR_NOT_FOUND;
 }
 
-static bool is_line_start(const Lexer *lexer, size_t at)
+static bool is_line_start(const Lexer *lexer, size_t pos)
 {
-    return at == 0 || lexer->source.data[at - 1] == '\n';
+    return pos == 0 || lexer->source.data[pos - 1] == '\n';
 }
 
-/* Finds the prefix of a line statement or comment whose leading whitespace starts at `at`. */
-static bool find_prefix(const Lexer *lexer, LexerState state, size_t at, size_t *out)
+/* Finds the prefix of a line statement or comment whose leading whitespace starts at `pos`. */
+static bool find_prefix(const Lexer *lexer, LexerState state, size_t pos, size_t *out)
 {
     Str source = lexer->source;
     if (state == LEXER_LINE_STATEMENT) {
-        if (!is_line_start(lexer, at)) {
+        if (!is_line_start(lexer, pos)) {
             return false;
         }
-        while (at < source.len &&
-               (source.data[at] == ' ' || source.data[at] == '\t' || source.data[at] == '\v')) {
-            at++;
+        while (pos < source.len &&
+               (source.data[pos] == ' ' || source.data[pos] == '\t' || source.data[pos] == '\v')) {
+            pos++;
         }
-        *out = at;
+        *out = pos;
         return true;
     }
-    size_t before = at;
-    if (!is_line_start(lexer, at) && is_space(utf8_previous(source, &before))) {
+    size_t before = pos;
+    if (!is_line_start(lexer, pos) && is_space(utf8_previous(source, &before))) {
         return false;
     }
-    while (at < source.len && source.data[at] != '\n') {
-        size_t next = at;
+    while (pos < source.len && source.data[pos] != '\n') {
+        size_t next = pos;
         if (!is_space(utf8_next(source, &next))) {
             break;
         }
-        at = next;
+        pos = next;
     }
-    *out = at;
+    *out = pos;
     return true;
 }
 
-static bool match_start(const Lexer *lexer, size_t at, TagStart *out)
+static bool match_start(const Lexer *lexer, size_t pos, TagStart *out)
 {
-    if (match_raw_start(lexer, at, out)) {
+    if (match_raw_start(lexer, pos, out)) {
         return true;
     }
     for (uint8_t i = 0; i < lexer->start_count; i++) {
         const LexerStart *start = &lexer->starts[i];
-        size_t text_at = at;
+        size_t text_at = pos;
         if ((start->state == LEXER_LINE_STATEMENT || start->state == LEXER_LINE_COMMENT) &&
-            !find_prefix(lexer, start->state, at, &text_at)) {
+            !find_prefix(lexer, start->state, pos, &text_at)) {
             continue;
         }
         if (source_has(lexer, text_at, start->text)) {
             size_t end = text_at + start->text.len;
             char sign = sign_at(lexer, end);
-            *out = (TagStart){ start->state, sign, at, end + (sign != 0) };
+            *out = (TagStart){ start->state, sign, pos, end + (sign != 0) };
             return true;
         }
     }
@@ -431,9 +431,9 @@ static bool match_start(const Lexer *lexer, size_t at, TagStart *out)
 
 /* Whether a tag may begin with this byte, if tags can begin in several ways. A line prefix may be
  * preceded by whitespace, and only starts after a line break or at a word boundary. */
-static bool may_start(const Lexer *lexer, size_t at)
+static bool may_start(const Lexer *lexer, size_t pos)
 {
-    char c = lexer->source.data[at];
+    char c = lexer->source.data[pos];
     for (uint8_t i = 0; i < lexer->start_count; i++) {
         const LexerStart *start = &lexer->starts[i];
         if (c == start->text.data[0] || start->state == LEXER_LINE_STATEMENT ||
@@ -447,17 +447,17 @@ static bool may_start(const Lexer *lexer, size_t at)
 static bool find_start(const Lexer *lexer, TagStart *out)
 {
     Str source = lexer->source;
-    for (size_t at = lexer->at; at < source.len; at++) {
+    for (size_t pos = lexer->pos; pos < source.len; pos++) {
         if (lexer->one_first_byte) {
-            const char *found = memchr(source.data + at, lexer->first_byte, source.len - at);
+            const char *found = memchr(source.data + pos, lexer->first_byte, source.len - pos);
             if (found == NULL) {
                 return false;
             }
-            at = (size_t)(found - source.data);
-        } else if (!may_start(lexer, at)) {
+            pos = (size_t)(found - source.data);
+        } else if (!may_start(lexer, pos)) {
             continue;
         }
-        if (match_start(lexer, at, out)) {
+        if (match_start(lexer, pos, out)) {
             return true;
         }
     }
@@ -468,7 +468,7 @@ static bool find_start(const Lexer *lexer, TagStart *out)
  * between the start of the line and any tag except a variable. */
 static size_t data_end(const Lexer *lexer, const TagStart *tag)
 {
-    size_t start = lexer->at, end = tag->start;
+    size_t start = lexer->pos, end = tag->start;
     if (tag->sign == '-') {
         return strip_space(lexer, start, end);
     }
@@ -488,8 +488,8 @@ static size_t data_end(const Lexer *lexer, const TagStart *tag)
 /* Emits source[at..end) as data and continues at `next`. Returns false if there is no data. */
 static bool emit_data(Lexer *lexer, Token *token, size_t end, size_t next)
 {
-    size_t start = lexer->at;
-    lexer->at = next;
+    size_t start = lexer->pos;
+    lexer->pos = next;
     if (end == start) {
         return false;
     }
@@ -501,7 +501,7 @@ static bool emit_data(Lexer *lexer, Token *token, size_t end, size_t next)
 static bool next_data(Lexer *lexer, Token *token)
 {
     size_t len = lexer->source.len;
-    if (lexer->at >= len) {
+    if (lexer->pos >= len) {
         token->type = TOKEN_END;
         token->span = lexer->last;
         return true;
@@ -520,9 +520,9 @@ static bool next_data(Lexer *lexer, Token *token)
 /* As in Jinja2, an unclosed tag is a fault only if something follows it. */
 static void fail_unclosed(Lexer *lexer, const char *message)
 {
-    size_t at = lexer->at;
-    if (at < lexer->source.len) {
-        Span position = lexer_span(lexer, at, at);
+    size_t pos = lexer->pos;
+    if (pos < lexer->source.len) {
+        Span position = lexer_span(lexer, pos, pos);
         lexer_fail(lexer, FAULT_SYNTAX, lexer_same_line(lexer, position, lexer->begin), "%s",
                    message);
     }
@@ -532,40 +532,40 @@ static void fail_unclosed(Lexer *lexer, const char *message)
 static void skip_comment(Lexer *lexer)
 {
     Str end = lexer->syntax->comment_end;
-    size_t close = str_find(lexer->source, end, lexer->at);
+    size_t close = str_find(lexer->source, end, lexer->pos);
     if (close == STR_NOT_FOUND) {
         fail_unclosed(lexer, "Missing end of comment tag");
         return;
     }
-    if (close > lexer->at && sign_at(lexer, close - 1) != 0) {
+    if (close > lexer->pos && sign_at(lexer, close - 1) != 0) {
         close--;
     }
-    lexer->at = lexer_match_close(lexer, close, end, true);
+    lexer->pos = lexer_match_close(lexer, close, end, true);
     lexer->state = LEXER_DATA;
 }
 
 static void skip_line_comment(Lexer *lexer)
 {
-    size_t end = str_find(lexer->source, STR("\n"), lexer->at);
-    lexer->at = end == STR_NOT_FOUND ? lexer->source.len : end;
+    size_t end = str_find(lexer->source, STR("\n"), lexer->pos);
+    lexer->pos = end == STR_NOT_FOUND ? lexer->source.len : end;
     lexer->state = LEXER_DATA;
 }
 
 static bool next_raw(Lexer *lexer, Token *token)
 {
     const TemplateSyntax *syntax = lexer->syntax;
-    size_t at = lexer->at;
-    while ((at = str_find(lexer->source, syntax->block_start, at)) != STR_NOT_FOUND) {
-        TagStart tag = { .state = LEXER_RAW, .start = at };
+    size_t pos = lexer->pos;
+    while ((pos = str_find(lexer->source, syntax->block_start, pos)) != STR_NOT_FOUND) {
+        TagStart tag = { .state = LEXER_RAW, .start = pos };
         size_t close;
-        if (match_word_tag(lexer, at, STR("endraw"), &close, &tag.sign)) {
+        if (match_word_tag(lexer, pos, STR("endraw"), &close, &tag.sign)) {
             tag.end = lexer_match_close(lexer, close, syntax->block_end, true);
             if (tag.end != STR_NOT_FOUND) {
                 lexer->state = LEXER_DATA;
                 return emit_data(lexer, token, data_end(lexer, &tag), tag.end);
             }
         }
-        at++;
+        pos++;
     }
     fail_unclosed(lexer, "Missing end of raw directive");
     return false;

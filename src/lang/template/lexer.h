@@ -159,7 +159,7 @@ typedef struct Lexer {
     Fault *fault;
     Str text;   /* original source */
     Str source; /* the source with '\n' as the only line end and without the last one */
-    size_t at;  /* offset in `source` */
+    size_t pos; /* offset in `source` */
     LexerState state;
     bool begin_pending; /* data was emitted; the token that begins `state` is next */
     Span begin;
@@ -207,12 +207,12 @@ PRINTF_LIKE(2, 3) void lexer_hint(Lexer *lexer, const char *format, ...);
 Span lexer_span(const Lexer *lexer, size_t start, size_t end);
 /* Sets the type and location of a token for this range of `source`. */
 void lexer_emit(Lexer *lexer, Token *token, TokenType type, size_t start, size_t end);
-/* Returns the offset after a closing delimiter `end` at `at`, including whitespace control, or
+/* Returns the offset after a closing delimiter `end` at `pos`, including whitespace control, or
  * STR_NOT_FOUND. With `block`, '+' is accepted and trim_blocks applies; neither holds for
  * variables. */
-size_t lexer_match_close(const Lexer *lexer, size_t at, Str end, bool block);
-/* Skips what Python's \s matches, starting at `at`; returns the offset after it. */
-size_t lexer_skip_space(const Lexer *lexer, size_t at);
+size_t lexer_match_close(const Lexer *lexer, size_t pos, Str end, bool block);
+/* Skips what Python's \s matches, starting at `pos`; returns the offset after it. */
+size_t lexer_skip_space(const Lexer *lexer, size_t pos);
 /* Replaces '\n' with the newline sequence of the settings. */
 Str lexer_normalize(Lexer *lexer, Str text);
 /* Reads the next token inside a tag. */

@@ -49,9 +49,9 @@ Word word_find(Str name)
     return WORD_OTHER;
 }
 
-static char source_at(const Lexer *lexer, size_t at)
+static char source_at(const Lexer *lexer, size_t pos)
 {
-    return at < lexer->source.len ? lexer->source.data[at] : 0;
+    return pos < lexer->source.len ? lexer->source.data[pos] : 0;
 }
 
 enum {
@@ -105,12 +105,12 @@ static void hint_char(Lexer *lexer, uint32_t code)
 
 static void fail_char(Lexer *lexer, Token *token)
 {
-    size_t end = lexer->at;
+    size_t end = lexer->pos;
     uint32_t code = utf8_next(lexer->source, &end);
     Str quoted = quote_char(lexer, code);
-    lexer_fail(lexer, FAULT_SYNTAX, lexer_span(lexer, lexer->at, end),
+    lexer_fail(lexer, FAULT_SYNTAX, lexer_span(lexer, lexer->pos, end),
                "unexpected char %" STR_FMT " at %zu", STR_ARG(quoted),
-               utf8_count(str_slice(lexer->source, 0, lexer->at)));
+               utf8_count(str_slice(lexer->source, 0, lexer->pos)));
     hint_char(lexer, code);
     token->type = TOKEN_FAULT;
 }
@@ -119,32 +119,32 @@ static void next_name(Lexer *lexer, Token *token)
 {
     const unsigned word = UNICODE_ALPHA | UNICODE_DECIMAL | UNICODE_DIGIT | UNICODE_NUMERIC;
     Str source = lexer->source;
-    size_t start = lexer->at, at = start;
+    size_t start = lexer->pos, pos = start;
     bool valid = true, ascii = true;
-    while (at < source.len) {
-        if (ascii_is_name(source.data[at])) {
-            at++;
+    while (pos < source.len) {
+        if (ascii_is_name(source.data[pos])) {
+            pos++;
             continue;
         }
-        if ((unsigned char)source.data[at] < 0x80) {
+        if ((unsigned char)source.data[pos] < 0x80) {
             break;
         }
-        size_t next = at;
+        size_t next = pos;
         unsigned flags = unicode_flags(utf8_next(source, &next));
         if ((flags & (word | UNICODE_NAME_PART)) == 0) {
             break;
         }
-        valid &= (flags & (at == start ? UNICODE_NAME_START : UNICODE_NAME_PART)) != 0;
+        valid &= (flags & (pos == start ? UNICODE_NAME_START : UNICODE_NAME_PART)) != 0;
         ascii = false;
-        at = next;
+        pos = next;
     }
-    if (at == start) {
+    if (pos == start) {
         fail_char(lexer, token);
         return;
     }
-    lexer_emit(lexer, token, TOKEN_NAME, start, at);
-    token->text = str_slice(source, start, at);
-    lexer->at = at;
+    lexer_emit(lexer, token, TOKEN_NAME, start, pos);
+    token->text = str_slice(source, start, pos);
+    lexer->pos = pos;
     if (ascii) {
         token->word = (uint8_t)word_find(token->text);
     } else if (!valid) {
@@ -161,19 +161,19 @@ static bool is_digit_of(char c, int base)
     return value >= 0 && value < base;
 }
 
-/* Skips digits with single underscores between them; returns `at` if there are none. */
-static size_t skip_digits(const Lexer *lexer, size_t at, int base)
+/* Skips digits with single underscores between them; returns `pos` if there are none. */
+static size_t skip_digits(const Lexer *lexer, size_t pos, int base)
 {
-    if (!is_digit_of(source_at(lexer, at), base)) {
-        return at;
+    if (!is_digit_of(source_at(lexer, pos), base)) {
+        return pos;
     }
     do {
-        at++;
-        if (source_at(lexer, at) == '_' && is_digit_of(source_at(lexer, at + 1), base)) {
-            at++;
+        pos++;
+        if (source_at(lexer, pos) == '_' && is_digit_of(source_at(lexer, pos + 1), base)) {
+            pos++;
         }
-    } while (is_digit_of(source_at(lexer, at), base));
-    return at;
+    } while (is_digit_of(source_at(lexer, pos), base));
+    return pos;
 }
 
 static size_t float_end(const Lexer *lexer, size_t start)
@@ -181,17 +181,17 @@ static size_t float_end(const Lexer *lexer, size_t start)
     if (start > 0 && lexer->source.data[start - 1] == '.') {
         return start; /* `a.1.2` has two subscripts */
     }
-    size_t at = skip_digits(lexer, start, 10);
+    size_t pos = skip_digits(lexer, start, 10);
     size_t end = start;
-    if (source_at(lexer, at) == '.') {
-        size_t fraction = skip_digits(lexer, at + 1, 10);
-        if (fraction > at + 1) {
-            at = end = fraction;
+    if (source_at(lexer, pos) == '.') {
+        size_t fraction = skip_digits(lexer, pos + 1, 10);
+        if (fraction > pos + 1) {
+            pos = end = fraction;
         }
     }
-    if (ascii_lower(source_at(lexer, at)) == 'e') {
-        char sign = source_at(lexer, at + 1);
-        size_t digits = at + 1 + (sign == '+' || sign == '-');
+    if (ascii_lower(source_at(lexer, pos)) == 'e') {
+        char sign = source_at(lexer, pos + 1);
+        size_t digits = pos + 1 + (sign == '+' || sign == '-');
         size_t exponent = skip_digits(lexer, digits, 10);
         if (exponent > digits) {
             end = exponent;
@@ -255,7 +255,7 @@ static double read_float(Lexer *lexer, Str text)
 
 static void next_number(Lexer *lexer, Token *token)
 {
-    size_t start = lexer->at;
+    size_t start = lexer->pos;
     size_t end = float_end(lexer, start);
     if (end > start) {
         lexer_emit(lexer, token, TOKEN_FLOAT, start, end);
@@ -267,7 +267,7 @@ static void next_number(Lexer *lexer, Token *token)
         lexer_emit(lexer, token, TOKEN_INTEGER, start, end);
         read_integer(token, str_slice(lexer->source, digits, end), base);
     }
-    lexer->at = end;
+    lexer->pos = end;
 }
 
 /* --- Strings ------------------------------------------------------------------------------ */
@@ -275,7 +275,7 @@ static void next_number(Lexer *lexer, Token *token)
 /* The string being decoded. */
 typedef struct Decoder {
     Str in;
-    size_t at;
+    size_t pos;
     char *out;
     size_t len;
     const char *problem;
@@ -291,13 +291,13 @@ static void decode_hex(Decoder *decoder, size_t digits, const char *problem)
     uint32_t code = 0;
     for (size_t i = 0; i < digits; i++) {
         int value =
-            decoder->at < decoder->in.len ? ascii_hex_value(decoder->in.data[decoder->at]) : -1;
+            decoder->pos < decoder->in.len ? ascii_hex_value(decoder->in.data[decoder->pos]) : -1;
         if (value < 0) {
             decoder->problem = problem;
             return;
         }
         code = code << 4 | (uint32_t)value;
-        decoder->at++;
+        decoder->pos++;
     }
     if (code > 0x10ffff) {
         decoder->problem = "illegal Unicode character";
@@ -311,13 +311,13 @@ static void decode_hex(Decoder *decoder, size_t digits, const char *problem)
 static void decode_octal(Decoder *decoder, char first)
 {
     uint32_t code = (uint32_t)(first - '0');
-    for (int i = 0; i < 2 && decoder->at < decoder->in.len; i++) {
-        char c = decoder->in.data[decoder->at];
+    for (int i = 0; i < 2 && decoder->pos < decoder->in.len; i++) {
+        char c = decoder->in.data[decoder->pos];
         if (c < '0' || c > '7') {
             break;
         }
         code = code << 3 | (uint32_t)(c - '0');
-        decoder->at++;
+        decoder->pos++;
     }
     decoder_put(decoder, code);
 }
@@ -326,7 +326,7 @@ static void decode_octal(Decoder *decoder, char first)
 static void decode_character_name(Decoder *decoder)
 {
     Str in = decoder->in;
-    size_t open = decoder->at;
+    size_t open = decoder->pos;
     size_t close = str_find(in, STR("}"), open);
     bool named =
         open < in.len && in.data[open] == '{' && close != STR_NOT_FOUND && close > open + 1;
@@ -350,7 +350,7 @@ static void decode_escaped_other(Decoder *decoder, uint32_t code)
 
 static void decode_escape(Decoder *decoder)
 {
-    uint32_t code = utf8_next(decoder->in, &decoder->at);
+    uint32_t code = utf8_next(decoder->in, &decoder->pos);
     switch (code) {
     case '\n': break; /* line continuation */
     case '\\':
@@ -383,8 +383,8 @@ static bool decode_string(Lexer *lexer, Token *token, Str raw)
     /* No escape decodes to more than twice its length. */
     size_t cap = decoder.in.len * 2;
     decoder.out = arena_alloc(lexer->arena, cap);
-    while (decoder.at < decoder.in.len && decoder.problem == NULL) {
-        char c = decoder.in.data[decoder.at++];
+    while (decoder.pos < decoder.in.len && decoder.problem == NULL) {
+        char c = decoder.in.data[decoder.pos++];
         if (c == '\\') {
             decode_escape(&decoder);
         } else {
@@ -400,20 +400,20 @@ static bool decode_string(Lexer *lexer, Token *token, Str raw)
 static void next_string(Lexer *lexer, Token *token)
 {
     Str source = lexer->source;
-    size_t start = lexer->at, at = start + 1;
+    size_t start = lexer->pos, pos = start + 1;
     char quote = source.data[start];
     bool escaped = false;
-    while (at < source.len && source.data[at] != quote) {
-        escaped |= source.data[at] == '\\';
-        at += source.data[at] == '\\' ? 2 : 1;
+    while (pos < source.len && source.data[pos] != quote) {
+        escaped |= source.data[pos] == '\\';
+        pos += source.data[pos] == '\\' ? 2 : 1;
     }
-    if (at >= source.len) {
+    if (pos >= source.len) {
         fail_char(lexer, token);
         return;
     }
-    lexer_emit(lexer, token, TOKEN_STRING, start, at + 1);
-    lexer->at = at + 1;
-    Str raw = str_slice(source, start + 1, at);
+    lexer_emit(lexer, token, TOKEN_STRING, start, pos + 1);
+    lexer->pos = pos + 1;
+    Str raw = str_slice(source, start + 1, pos);
     if (!escaped) {
         token->text = lexer_normalize(lexer, raw);
     } else if (!decode_string(lexer, token, raw)) {
@@ -450,7 +450,7 @@ static void hint_tag_end(Lexer *lexer, char closing)
 
 static bool pop_bracket(Lexer *lexer, char closing)
 {
-    Span span = lexer_span(lexer, lexer->at, lexer->at + 1);
+    Span span = lexer_span(lexer, lexer->pos, lexer->pos + 1);
     if (lexer->bracket_count == 0) {
         lexer_fail(lexer, FAULT_SYNTAX, span, "unexpected '%c'", closing);
         hint_tag_end(lexer, closing);
@@ -512,7 +512,7 @@ static TokenType operator_type(char c, char second, size_t *len)
 
 static void next_operator(Lexer *lexer, Token *token)
 {
-    size_t start = lexer->at, len;
+    size_t start = lexer->pos, len;
     char c = lexer->source.data[start];
     TokenType type = operator_type(c, source_at(lexer, start + 1), &len);
     bool ok = true;
@@ -527,20 +527,20 @@ static void next_operator(Lexer *lexer, Token *token)
     default: break;
     }
     lexer_emit(lexer, token, ok ? type : TOKEN_FAULT, start, start + len);
-    lexer->at = start + len;
+    lexer->pos = start + len;
 }
 
 /* A line statement ends with its line and consumes the empty lines that follow. */
 static size_t line_close(const Lexer *lexer)
 {
-    size_t end = lexer_skip_space(lexer, lexer->at);
+    size_t end = lexer_skip_space(lexer, lexer->pos);
     if (end == lexer->source.len) {
         return end;
     }
-    while (end > lexer->at && lexer->source.data[end - 1] != '\n') {
+    while (end > lexer->pos && lexer->source.data[end - 1] != '\n') {
         end--;
     }
-    return end > lexer->at ? end : STR_NOT_FOUND;
+    return end > lexer->pos ? end : STR_NOT_FOUND;
 }
 
 static bool next_close(Lexer *lexer, Token *token)
@@ -552,17 +552,17 @@ static bool next_close(Lexer *lexer, Token *token)
     } else {
         bool block = lexer->state == LEXER_BLOCK;
         Str close = block ? lexer->syntax->block_end : lexer->syntax->variable_end;
-        char c = source_at(lexer, lexer->at);
+        char c = source_at(lexer, lexer->pos);
         if (c == close.data[0] || c == '-' || c == '+') {
-            end = lexer_match_close(lexer, lexer->at, close, block);
+            end = lexer_match_close(lexer, lexer->pos, close, block);
         }
         type = block ? TOKEN_BLOCK_END : TOKEN_VARIABLE_END;
     }
     if (end == STR_NOT_FOUND) {
         return false;
     }
-    lexer_emit(lexer, token, type, lexer->at, end);
-    lexer->at = end;
+    lexer_emit(lexer, token, type, lexer->pos, end);
+    lexer->pos = end;
     lexer->state = LEXER_DATA;
     return true;
 }
@@ -573,19 +573,19 @@ void lexer_next_in_tag(Lexer *lexer, Token *token)
     if (lexer->bracket_count == 0 && next_close(lexer, token)) {
         return;
     }
-    size_t at = lexer_skip_space(lexer, lexer->at);
-    if (at > lexer->at) {
-        lexer->at = at;
+    size_t pos = lexer_skip_space(lexer, lexer->pos);
+    if (pos > lexer->pos) {
+        lexer->pos = pos;
         if (lexer->bracket_count == 0 && next_close(lexer, token)) {
             return;
         }
     }
-    if (at >= lexer->source.len) {
+    if (pos >= lexer->source.len) {
         token->type = TOKEN_END;
         token->span = lexer->last;
         return;
     }
-    char c = lexer->source.data[at];
+    char c = lexer->source.data[pos];
     if (ascii_is_digit(c)) {
         next_number(lexer, token);
     } else if (ascii_is_name(c) || (unsigned char)c >= 0x80) {

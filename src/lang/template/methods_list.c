@@ -113,49 +113,50 @@ static bool list_index(Render *r, const Args *args, Value *out)
 static bool list_insert(Render *r, const Args *args, Value *out)
 {
     List *list = args->values[0].list;
-    int64_t at;
-    if (!method_may_change(r, args->values[0]) || !op_index(r, args->values[1], &at) ||
+    int64_t pos;
+    if (!method_may_change(r, args->values[0]) || !op_index(r, args->values[1], &pos) ||
         !list_reserve(r, list) || !render_charge(r, list->len / 16)) {
         return false;
     }
-    if (at < 0) {
-        at = at + list->len < 0 ? 0 : at + list->len;
+    if (pos < 0) {
+        pos = pos + list->len < 0 ? 0 : pos + list->len;
     }
-    if (at > list->len) {
-        at = list->len;
+    if (pos > list->len) {
+        pos = list->len;
     }
     list_push(r->arena, list, args->values[2]);
-    memmove(&list->items[at + 1], &list->items[at], (size_t)(list->len - 1 - at) * sizeof(Value));
-    list->items[at] = args->values[2];
+    memmove(&list->items[pos + 1], &list->items[pos],
+            (size_t)(list->len - 1 - pos) * sizeof(Value));
+    list->items[pos] = args->values[2];
     *out = value_null();
     return true;
 }
 
-static void list_remove_at(List *list, uint32_t at)
+static void list_remove_at(List *list, uint32_t pos)
 {
-    memmove(&list->items[at], &list->items[at + 1], (list->len - 1 - at) * sizeof(Value));
+    memmove(&list->items[pos], &list->items[pos + 1], (list->len - 1 - pos) * sizeof(Value));
     list->len--;
 }
 
 static bool list_pop(Render *r, const Args *args, Value *out)
 {
     List *list = args->values[0].list;
-    int64_t at;
-    if (!method_may_change(r, args->values[0]) || !method_arg_int(r, args, 1, -1, &at) ||
+    int64_t pos;
+    if (!method_may_change(r, args->values[0]) || !method_arg_int(r, args, 1, -1, &pos) ||
         !render_charge(r, list->len / 16)) {
         return false;
     }
     if (list->len == 0) {
         return render_raise(r, FAULT_INDEX, "pop from empty list");
     }
-    if (at < 0) {
-        at += list->len;
+    if (pos < 0) {
+        pos += list->len;
     }
-    if (at < 0 || at >= list->len) {
+    if (pos < 0 || pos >= list->len) {
         return render_raise(r, FAULT_INDEX, "pop index out of range");
     }
-    *out = list->items[at];
-    list_remove_at(list, (uint32_t)at);
+    *out = list->items[pos];
+    list_remove_at(list, (uint32_t)pos);
     return true;
 }
 

@@ -35,18 +35,18 @@ static bool markup_unescape(Render *r, const Args *args, Value *out)
 static bool remove_between(Render *r, Str text, Str open, Str close, Value *out)
 {
     Buf buf = render_buf(r);
-    size_t at = 0;
+    size_t pos = 0;
     for (;;) {
-        size_t start = str_find(text, open, at);
+        size_t start = str_find(text, open, pos);
         size_t end =
             start == STR_NOT_FOUND ? STR_NOT_FOUND : str_find(text, close, start + open.len);
         if (end == STR_NOT_FOUND) {
             break;
         }
-        buf_put(&buf, str_slice(text, at, start));
-        at = end + close.len;
+        buf_put(&buf, str_slice(text, pos, start));
+        pos = end + close.len;
     }
-    buf_put(&buf, str_from_offset(text, at));
+    buf_put(&buf, str_from_offset(text, pos));
     return op_charge_bytes(r, text.len) && render_take(r, &buf, out);
 }
 
@@ -55,9 +55,9 @@ static bool collapse_spaces(Render *r, Str text, Value *out)
 {
     Buf buf = render_buf(r);
     bool gap = false;
-    for (size_t at = 0; at < text.len;) {
-        size_t start = at;
-        if (unicode_is(utf8_next(text, &at), UNICODE_SPACE)) {
+    for (size_t pos = 0; pos < text.len;) {
+        size_t start = pos;
+        if (unicode_is(utf8_next(text, &pos), UNICODE_SPACE)) {
             gap = buf.len > 0;
             continue;
         }
@@ -65,7 +65,7 @@ static bool collapse_spaces(Render *r, Str text, Value *out)
             buf_put_char(&buf, ' ');
             gap = false;
         }
-        buf_put(&buf, str_slice(text, start, at));
+        buf_put(&buf, str_slice(text, start, pos));
     }
     return render_charge(r, text.len / 16) && render_take(r, &buf, out);
 }

@@ -125,10 +125,10 @@ static bool change_case(Render *r, CaseMethod method, Str text, Str *out)
     }
     Buf buf = render_buf(r);
     bool after_cased = false;
-    for (size_t at = 0; at < text.len && !buf.overflow;) {
-        size_t start = at;
-        uint32_t code = utf8_next(text, &at);
-        put_code(&buf, method, text, start, at, code, after_cased);
+    for (size_t pos = 0; pos < text.len && !buf.overflow;) {
+        size_t start = pos;
+        uint32_t code = utf8_next(text, &pos);
+        put_code(&buf, method, text, start, pos, code, after_cased);
         after_cased = method == METHOD_TITLE && unicode_is(code, UNICODE_CASED);
     }
     Value changed;

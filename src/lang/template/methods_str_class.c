@@ -8,8 +8,8 @@ static bool all_of(Render *r, const Args *args, unsigned flags, Value *out)
 {
     Str text = value_str(args->values[0]);
     bool all = text.len > 0;
-    for (size_t at = 0; at < text.len && all;) {
-        all = unicode_is(utf8_next(text, &at), flags);
+    for (size_t pos = 0; pos < text.len && all;) {
+        all = unicode_is(utf8_next(text, &pos), flags);
     }
     *out = value_bool(all);
     return render_charge(r, text.len / 8);
@@ -44,10 +44,10 @@ static bool str_isdigit(Render *r, const Args *args, Value *out)
 static bool str_isidentifier(Render *r, const Args *args, Value *out)
 {
     Str text = value_str(args->values[0]);
-    size_t at = 0;
-    bool all = text.len > 0 && unicode_is(utf8_next(text, &at), UNICODE_NAME_START);
-    while (at < text.len && all) {
-        all = unicode_is(utf8_next(text, &at), UNICODE_NAME_PART);
+    size_t pos = 0;
+    bool all = text.len > 0 && unicode_is(utf8_next(text, &pos), UNICODE_NAME_START);
+    while (pos < text.len && all) {
+        all = unicode_is(utf8_next(text, &pos), UNICODE_NAME_PART);
     }
     *out = value_bool(all);
     return render_charge(r, text.len / 8);
@@ -59,8 +59,8 @@ static bool one_case(Render *r, const Args *args, unsigned expected, unsigned ot
 {
     Str text = value_str(args->values[0]);
     bool any = false, wrong = false;
-    for (size_t at = 0; at < text.len && !wrong;) {
-        unsigned flags = unicode_flags(utf8_next(text, &at));
+    for (size_t pos = 0; pos < text.len && !wrong;) {
+        unsigned flags = unicode_flags(utf8_next(text, &pos));
         any = any || (flags & expected) != 0;
         wrong = (flags & (other | UNICODE_TITLE)) != 0;
     }
@@ -102,8 +102,8 @@ static bool str_istitle(Render *r, const Args *args, Value *out)
 {
     Str text = value_str(args->values[0]);
     bool any = false, wrong = false, in_word = false;
-    for (size_t at = 0; at < text.len && !wrong;) {
-        unsigned flags = unicode_flags(utf8_next(text, &at));
+    for (size_t pos = 0; pos < text.len && !wrong;) {
+        unsigned flags = unicode_flags(utf8_next(text, &pos));
         bool capital = (flags & (UNICODE_UPPER | UNICODE_TITLE)) != 0;
         bool small = (flags & UNICODE_LOWER) != 0;
         wrong = (capital && in_word) || (!capital && small && !in_word);

@@ -15,8 +15,8 @@ static bool is_stripped(Str set, bool spaces, uint32_t code)
     if (spaces) {
         return unicode_is(code, UNICODE_SPACE);
     }
-    for (size_t at = 0; at < set.len;) {
-        if (utf8_next(set, &at) == code) {
+    for (size_t pos = 0; pos < set.len;) {
+        if (utf8_next(set, &pos) == code) {
             return true;
         }
     }
@@ -81,17 +81,17 @@ static bool str_rstrip(Render *r, const Args *args, Value *out)
     return strip_method(r, args, STRIP_RIGHT, out);
 }
 
-static char *put_fill(char *at, Str fill, uint64_t count)
+static char *put_fill(char *pos, Str fill, uint64_t count)
 {
     if (fill.len == 1) {
-        memset(at, fill.data[0], count);
-        return at + count;
+        memset(pos, fill.data[0], count);
+        return pos + count;
     }
     for (uint64_t i = 0; i < count; i++) {
-        memcpy(at, fill.data, fill.len);
-        at += fill.len;
+        memcpy(pos, fill.data, fill.len);
+        pos += fill.len;
     }
-    return at;
+    return pos;
 }
 
 /* The string padded with `left` and `right` copies of `fill`. */
@@ -105,11 +105,11 @@ static bool pad(Render *r, Value owner, Str fill, uint64_t left, uint64_t right,
     if (padded == NULL) {
         return false;
     }
-    char *at = put_fill(padded, fill, left);
+    char *pos = put_fill(padded, fill, left);
     if (owner.len > 0) {
-        memcpy(at, owner.text, owner.len);
+        memcpy(pos, owner.text, owner.len);
     }
-    put_fill(at + owner.len, fill, right);
+    put_fill(pos + owner.len, fill, right);
     *out = method_text_like(owner, str_from(padded, len));
     return true;
 }
@@ -206,9 +206,9 @@ static bool str_expandtabs(Render *r, const Args *args, Value *out)
     }
     Buf buf = render_buf(r);
     int64_t column = 0;
-    for (size_t at = 0; at < text.len && !buf.overflow;) {
-        size_t start = at;
-        uint32_t code = utf8_next(text, &at);
+    for (size_t pos = 0; pos < text.len && !buf.overflow;) {
+        size_t start = pos;
+        uint32_t code = utf8_next(text, &pos);
         if (code == '\t') {
             if (size > 0) {
                 int64_t spaces = size - column % size;
@@ -217,7 +217,7 @@ static bool str_expandtabs(Render *r, const Args *args, Value *out)
             }
             continue;
         }
-        buf_put(&buf, str_slice(text, start, at));
+        buf_put(&buf, str_slice(text, start, pos));
         column = code == '\n' || code == '\r' ? 0 : column + 1;
     }
     if (!render_take(r, &buf, out)) {

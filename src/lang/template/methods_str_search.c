@@ -78,9 +78,9 @@ static bool find_index(Render *r, const Args *args, bool last, int64_t *out)
     if (window.is_out_of_range) {
         return true;
     }
-    size_t at = last ? str_find_last(window.part, needle) : str_find(window.part, needle, 0);
-    if (at != STR_NOT_FOUND) {
-        *out = window.index + (int64_t)utf8_count(str_slice(window.part, 0, at));
+    size_t pos = last ? str_find_last(window.part, needle) : str_find(window.part, needle, 0);
+    if (pos != STR_NOT_FOUND) {
+        *out = window.index + (int64_t)utf8_count(str_slice(window.part, 0, pos));
     }
     return true;
 }
@@ -125,10 +125,10 @@ static size_t count_in(Str text, Str needle, size_t max)
         size_t gaps = utf8_count(text) + 1;
         return gaps < max ? gaps : max;
     }
-    size_t count = 0, at = 0;
-    while (count < max && (at = str_find(text, needle, at)) != STR_NOT_FOUND) {
+    size_t count = 0, pos = 0;
+    while (count < max && (pos = str_find(text, needle, pos)) != STR_NOT_FOUND) {
         count++;
-        at += needle.len;
+        pos += needle.len;
     }
     return count;
 }
@@ -225,38 +225,38 @@ static bool str_removesuffix(Render *r, const Args *args, Value *out)
  * one. */
 static void insert_between(Str text, Str replacement, size_t count, char *out)
 {
-    size_t at = 0;
+    size_t pos = 0;
     for (size_t i = 0; i < count; i++) {
         if (replacement.len > 0) {
             memcpy(out, replacement.data, replacement.len);
             out += replacement.len;
         }
-        if (at < text.len) {
-            size_t start = at;
-            utf8_next(text, &at);
-            memcpy(out, text.data + start, at - start);
-            out += at - start;
+        if (pos < text.len) {
+            size_t start = pos;
+            utf8_next(text, &pos);
+            memcpy(out, text.data + start, pos - start);
+            out += pos - start;
         }
     }
-    if (at < text.len) {
-        memcpy(out, text.data + at, text.len - at);
+    if (pos < text.len) {
+        memcpy(out, text.data + pos, text.len - pos);
     }
 }
 
 static void replace_into(Str text, Str old, Str replacement, size_t count, char *out)
 {
-    size_t at = 0;
+    size_t pos = 0;
     for (size_t i = 0; i < count; i++) {
-        size_t found = str_find(text, old, at);
-        memcpy(out, text.data + at, found - at);
-        out += found - at;
+        size_t found = str_find(text, old, pos);
+        memcpy(out, text.data + pos, found - pos);
+        out += found - pos;
         if (replacement.len > 0) {
             memcpy(out, replacement.data, replacement.len);
             out += replacement.len;
         }
-        at = found + old.len;
+        pos = found + old.len;
     }
-    memcpy(out, text.data + at, text.len - at);
+    memcpy(out, text.data + pos, text.len - pos);
 }
 
 static bool str_replace(Render *r, const Args *args, Value *out)

@@ -13,42 +13,42 @@ static bool push_piece(Render *r, List *list, Value owner, Str piece)
 }
 
 /* The byte offset after a run of whitespace, or after a run of other characters. */
-static size_t skip_run(Str text, size_t at, bool space)
+static size_t skip_run(Str text, size_t pos, bool space)
 {
-    while (at < text.len) {
-        size_t next = at;
+    while (pos < text.len) {
+        size_t next = pos;
         if (unicode_is(utf8_next(text, &next), UNICODE_SPACE) != space) {
             break;
         }
-        at = next;
+        pos = next;
     }
-    return at;
+    return pos;
 }
 
-static size_t skip_run_back(Str text, size_t at, bool space)
+static size_t skip_run_back(Str text, size_t pos, bool space)
 {
-    while (at > 0) {
-        size_t before = at;
+    while (pos > 0) {
+        size_t before = pos;
         if (unicode_is(utf8_previous(text, &before), UNICODE_SPACE) != space) {
             break;
         }
-        at = before;
+        pos = before;
     }
-    return at;
+    return pos;
 }
 
 static bool split_spaces(Render *r, Value owner, uint64_t max, List *list)
 {
     Str text = value_str(owner);
-    size_t at = skip_run(text, 0, true);
-    for (; at < text.len && max > 0; max--) {
-        size_t end = skip_run(text, at, false);
-        if (!push_piece(r, list, owner, str_slice(text, at, end))) {
+    size_t pos = skip_run(text, 0, true);
+    for (; pos < text.len && max > 0; max--) {
+        size_t end = skip_run(text, pos, false);
+        if (!push_piece(r, list, owner, str_slice(text, pos, end))) {
             return false;
         }
-        at = skip_run(text, end, true);
+        pos = skip_run(text, end, true);
     }
-    return at == text.len || push_piece(r, list, owner, str_from_offset(text, at));
+    return pos == text.len || push_piece(r, list, owner, str_from_offset(text, pos));
 }
 
 static bool split_spaces_back(Render *r, Value owner, uint64_t max, List *list)
@@ -123,11 +123,11 @@ static bool split_method(Render *r, const Args *args, bool from_end, Value *out)
     }
     uint64_t max_splits = max < 0 ? UINT64_MAX : (uint64_t)max;
     List *list = list_new(r->arena, 0);
-    Str at = value_str(separator);
+    Str pos = value_str(separator);
     bool ok = spaces ? (from_end ? split_spaces_back(r, owner, max_splits, list)
                                  : split_spaces(r, owner, max_splits, list))
-                     : (from_end ? split_at_back(r, owner, at, max_splits, list)
-                                 : split_at(r, owner, at, max_splits, list));
+                     : (from_end ? split_at_back(r, owner, pos, max_splits, list)
+                                 : split_at(r, owner, pos, max_splits, list));
     if (from_end) {
         reverse_list(list);
     }
@@ -153,20 +153,20 @@ static bool str_splitlines(Render *r, const Args *args, Value *out)
         return false;
     }
     List *list = list_new(r->arena, 0);
-    for (size_t at = 0; at < text.len;) {
-        size_t start = at, end = text.len;
-        while (at < text.len && end == text.len) {
-            size_t before = at;
-            uint32_t code = utf8_next(text, &at);
+    for (size_t pos = 0; pos < text.len;) {
+        size_t start = pos, end = text.len;
+        while (pos < text.len && end == text.len) {
+            size_t before = pos;
+            uint32_t code = utf8_next(text, &pos);
             if (unicode_is_line_end(code)) {
                 end = before;
-                if (code == '\r' && at < text.len && text.data[at] == '\n') {
-                    at++;
+                if (code == '\r' && pos < text.len && text.data[pos] == '\n') {
+                    pos++;
                 }
             }
         }
         if (!push_piece(r, list, args->values[0],
-                        str_slice(text, start, keep_ends != 0 ? at : end))) {
+                        str_slice(text, start, keep_ends != 0 ? pos : end))) {
             return false;
         }
     }
@@ -187,13 +187,13 @@ static bool partition_method(Render *r, const Args *args, bool last, Value *out)
         return render_raise(r, FAULT_VALUE, "empty separator");
     }
     Str text = value_str(owner), delimiter = value_str(separator);
-    size_t at = last ? str_find_last(text, delimiter) : str_find(text, delimiter, 0);
+    size_t pos = last ? str_find_last(text, delimiter) : str_find(text, delimiter, 0);
     Str before = last ? STR_EMPTY : text, after = last ? text : STR_EMPTY;
-    if (at == STR_NOT_FOUND) {
+    if (pos == STR_NOT_FOUND) {
         delimiter = STR_EMPTY;
     } else {
-        before = str_slice(text, 0, at);
-        after = str_from_offset(text, at + delimiter.len);
+        before = str_slice(text, 0, pos);
+        after = str_from_offset(text, pos + delimiter.len);
     }
     List *parts = list_new(r->arena, 3);
     list_push(r->arena, parts, method_text_like(owner, before));

@@ -242,7 +242,7 @@ static bool force_arguments(Render *r, const Args *bound)
 
 bool native_call_bound(Render *r, const Native *native, const Args *bound, Value *out)
 {
-    if (UNLIKELY(r->lazies) && !force_arguments(r, bound)) {
+    if (UNLIKELY(r->has_lazy_objects) && !force_arguments(r, bound)) {
         return false;
     }
     if (!charge_text(r, bound)) {

@@ -92,7 +92,7 @@ enum {
 /* Fast path for calls without secrets or long strings; requires at least one argument. */
 static inline bool native_call_fast(Render *r, const Native *native, const Args *bound, Value *out)
 {
-    return LIKELY(!r->careful && bound->values[0].len < NATIVE_SHORT_TEXT)
+    return LIKELY(!r->needs_native_checks && bound->values[0].len < NATIVE_SHORT_TEXT)
                ? native->call(r, bound, out)
                : native_call_bound(r, native, bound, out);
 }

@@ -132,12 +132,12 @@ static bool range_get_item(Render *r, Object *object, Value key, Value *out, boo
         return true;
     }
     int64_t index = op_int(key);
-    uint64_t at = index < 0 ? range->length - (0 - (uint64_t)index) : (uint64_t)index;
+    uint64_t pos = index < 0 ? range->length - (0 - (uint64_t)index) : (uint64_t)index;
     if (index < 0 && 0 - (uint64_t)index > range->length) {
         return true;
     }
-    if (at < range->length) {
-        *out = value_int(range_at(range, at));
+    if (pos < range->length) {
+        *out = value_int(range_at(range, pos));
         *found = true;
     }
     return true;

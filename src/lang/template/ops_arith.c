@@ -293,8 +293,8 @@ static bool repeat_string(Render *r, Value v, uint64_t times, Value *out)
     if (v.len == 1) {
         memset(text, v.text[0], len);
     } else {
-        for (size_t at = 0; at < len; at += v.len) {
-            memcpy(text + at, v.text, v.len);
+        for (size_t pos = 0; pos < len; pos += v.len) {
+            memcpy(text + pos, v.text, v.len);
         }
     }
     *out = value_string(str_from(text, len));
@@ -313,8 +313,8 @@ static bool repeat_list(Render *r, Value v, uint64_t times, Value *out)
         return false;
     }
     List *list = list_new(r->arena, (uint32_t)len);
-    for (size_t at = 0; at < len; at += v.list->len) {
-        memcpy(list->items + at, v.list->items, v.list->len * sizeof(Value));
+    for (size_t pos = 0; pos < len; pos += v.list->len) {
+        memcpy(list->items + pos, v.list->items, v.list->len * sizeof(Value));
     }
     list->len = (uint32_t)len;
     *out = v.kind == VALUE_LIST ? value_list(list) : value_tuple(list);

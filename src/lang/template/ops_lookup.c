@@ -158,11 +158,11 @@ static bool string_item(Render *r, Value owner, int64_t index, Value *out, bool 
         return false;
     }
     size_t ascii = utf8_ascii_prefix(text);
-    uint64_t at;
-    if (!index_in(index, ascii == text.len ? text.len : utf8_count(text), &at)) {
+    uint64_t pos;
+    if (!index_in(index, ascii == text.len ? text.len : utf8_count(text), &pos)) {
         return true;
     }
-    size_t start = ascii == text.len ? at : utf8_index_to_offset(text, at);
+    size_t start = ascii == text.len ? pos : utf8_index_to_offset(text, pos);
     size_t end = start;
     utf8_next(text, &end);
     *out = value_string(str_slice(text, start, end));
@@ -195,9 +195,9 @@ bool op_find_item(Render *r, Value owner, Value key, Value *out, bool *found)
     }
     case VALUE_LIST:
     case VALUE_TUPLE: {
-        uint64_t at;
-        if (op_is_int(key) && index_in(op_int(key), owner.list->len, &at)) {
-            *out = owner.list->items[at];
+        uint64_t pos;
+        if (op_is_int(key) && index_in(op_int(key), owner.list->len, &pos)) {
+            *out = owner.list->items[pos];
             *found = true;
         }
         return true;
@@ -318,9 +318,9 @@ bool op_length(Render *r, Value v, int64_t *out)
     return render_raise(r, FAULT_TYPE, "object of type '%s' has no len()", op_type_name(v));
 }
 
-static bool slice_bound(Render *r, Value bound, int64_t *out, bool *given)
+static bool slice_bound(Render *r, Value bound, int64_t *out, bool *is_present)
 {
-    *given = false;
+    *is_present = false;
     if (bound.kind == VALUE_NULL || value_is_missing(bound)) {
         return true;
     }
@@ -329,7 +329,7 @@ static bool slice_bound(Render *r, Value bound, int64_t *out, bool *given)
                             "slice indices must be integers or None or have an __index__ method");
     }
     *out = op_int(bound);
-    *given = true;
+    *is_present = true;
     return true;
 }
 
@@ -378,10 +378,10 @@ static bool slice_list(Render *r, Value owner, const Slice *slice, Value *out)
         return false;
     }
     List *list = list_new(r->arena, (uint32_t)slice->count);
-    for (int64_t i = 0, at = slice->start; i < slice->count; i++) {
-        list->items[i] = owner.list->items[at];
+    for (int64_t i = 0, pos = slice->start; i < slice->count; i++) {
+        list->items[i] = owner.list->items[pos];
         if (i + 1 < slice->count) {
-            at += slice->step;
+            pos += slice->step;
         }
     }
     list->len = (uint32_t)slice->count;
@@ -393,19 +393,19 @@ static bool slice_list(Render *r, Value owner, const Slice *slice, Value *out)
 static bool slice_string_steps(Render *r, Str text, const Slice *slice, Value *out)
 {
     Buf buf = render_buf(r);
-    size_t at = utf8_index_to_offset(text, (size_t)slice->start);
+    size_t pos = utf8_index_to_offset(text, (size_t)slice->start);
     for (int64_t i = 0; i < slice->count; i++) {
-        size_t end = at;
+        size_t end = pos;
         utf8_next(text, &end);
-        buf_put(&buf, str_slice(text, at, end));
+        buf_put(&buf, str_slice(text, pos, end));
         if (i + 1 == slice->count) {
             break;
         }
         for (int64_t n = slice->step; n > 0; n--) {
-            utf8_next(text, &at);
+            utf8_next(text, &pos);
         }
         for (int64_t n = slice->step; n < 0; n++) {
-            utf8_previous(text, &at);
+            utf8_previous(text, &pos);
         }
     }
     return render_take(r, &buf, out);

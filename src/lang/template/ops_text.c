@@ -32,24 +32,24 @@ void repr_text(Str text, Buf *out)
         quote = '"';
     }
     buf_put_char(out, quote);
-    size_t at = 0;
-    while (at < text.len) {
-        size_t plain = at;
-        while (at < text.len && text.data[at] >= ' ' && text.data[at] < 0x7f &&
-               text.data[at] != '\\' && text.data[at] != quote) {
-            at++;
+    size_t pos = 0;
+    while (pos < text.len) {
+        size_t plain = pos;
+        while (pos < text.len && text.data[pos] >= ' ' && text.data[pos] < 0x7f &&
+               text.data[pos] != '\\' && text.data[pos] != quote) {
+            pos++;
         }
-        buf_put(out, str_slice(text, plain, at));
-        if (at == text.len) {
+        buf_put(out, str_slice(text, plain, pos));
+        if (pos == text.len) {
             break;
         }
-        char c = text.data[at];
+        char c = text.data[pos];
         uint32_t code;
-        size_t bytes = utf8_decode(text.data + at, text.len - at, &code);
+        size_t bytes = utf8_decode(text.data + pos, text.len - pos, &code);
         if (bytes == 0) {
             /* Not UTF-8: printed as Python prints bytes that it could not decode. */
             escape_put(0xdc00u + (unsigned char)c, out);
-            at++;
+            pos++;
             continue;
         }
         switch (c) {
@@ -64,12 +64,12 @@ void repr_text(Str text, Buf *out)
             break;
         default:
             if (unicode_is(code, UNICODE_PRINTABLE)) {
-                buf_put(out, str_slice(text, at, at + bytes));
+                buf_put(out, str_slice(text, pos, pos + bytes));
             } else {
                 escape_put(code, out);
             }
         }
-        at += bytes;
+        pos += bytes;
     }
     buf_put_char(out, quote);
 }
@@ -265,14 +265,14 @@ static uint32_t escape_bits(Chunk chunk)
 /* The offset of the first chunk with a byte that needs escaping, or the length. */
 static size_t find_escape(Str text)
 {
-    size_t at = 0;
-    for (; text.len - at >= CHUNK_BYTES; at += CHUNK_BYTES) {
-        if (escape_bits(chunk_load(text.data + at)) != 0) {
-            return at;
+    size_t pos = 0;
+    for (; text.len - pos >= CHUNK_BYTES; pos += CHUNK_BYTES) {
+        if (escape_bits(chunk_load(text.data + pos)) != 0) {
+            return pos;
         }
     }
-    if (at < text.len && escape_bits(chunk_load_part(text.data + at, text.len - at)) != 0) {
-        return at;
+    if (pos < text.len && escape_bits(chunk_load_part(text.data + pos, text.len - pos)) != 0) {
+        return pos;
     }
     return text.len;
 }
@@ -282,9 +282,9 @@ static size_t find_escape(Str text)
 #define ESCAPE_SPACE(len) (5 * (len) + BUF_SLACK)
 static char *escape_to(char *to, Str text)
 {
-    for (size_t at = 0; at < text.len; at += CHUNK_BYTES) {
-        const char *from = text.data + at;
-        size_t count = text.len - at < CHUNK_BYTES ? text.len - at : CHUNK_BYTES;
+    for (size_t pos = 0; pos < text.len; pos += CHUNK_BYTES) {
+        const char *from = text.data + pos;
+        size_t count = text.len - pos < CHUNK_BYTES ? text.len - pos : CHUNK_BYTES;
         Chunk chunk = count == CHUNK_BYTES ? chunk_load(from) : chunk_load_part(from, count);
         chunk_store(to, chunk);
         size_t done = 0;
@@ -309,10 +309,10 @@ static char *escape_to(char *to, Str text)
 /* Escapes byte by byte, reserving space for each; used close to the limit of a buffer. */
 static void escape_bytes(Str text, Buf *out)
 {
-    for (size_t at = 0; at < text.len; at++) {
-        const Entity *entity = entity_of(text.data[at]);
-        bool hit = entity->len > 0 && entity->byte == text.data[at];
-        buf_put(out, hit ? str_from(entity->text, entity->len) : str_slice(text, at, at + 1));
+    for (size_t pos = 0; pos < text.len; pos++) {
+        const Entity *entity = entity_of(text.data[pos]);
+        bool hit = entity->len > 0 && entity->byte == text.data[pos];
+        buf_put(out, hit ? str_from(entity->text, entity->len) : str_slice(text, pos, pos + 1));
     }
 }
 
@@ -446,14 +446,14 @@ bool op_escape(Render *r, Value v, Value *out)
             return escape_slow(r, v, out);
         }
         /* Nothing to escape, nothing to copy. */
-        *out = (Value){ .head = head | VALUE_HEAD(0, 0, v.len), .text = v.text, .place = 0 };
+        *out = (Value){ .head = head | VALUE_HEAD(0, 0, v.len), .text = v.text, .location = 0 };
         return true;
     }
     size_t room = ESCAPE_SPACE((size_t)v.len);
     char *copy = arena_alloc(r->arena, room);
     size_t len = (size_t)(escape_to(copy, value_str(v)) - copy);
     arena_shrink(r->arena, copy, room, len);
-    *out = (Value){ .head = head | VALUE_HEAD(0, 0, len), .text = copy, .place = 0 };
+    *out = (Value){ .head = head | VALUE_HEAD(0, 0, len), .text = copy, .location = 0 };
     return true;
 }
 

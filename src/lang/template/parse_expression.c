@@ -84,8 +84,8 @@ static OperatorRow operator_here(Parser *p)
 /* left < a <= b ...: a single node, reported at its end. */
 static Node *parse_comparison(Parser *p, Node *left)
 {
-    Span at = p->current.span;
-    Node *node = parser_node(p, NODE_COMPARE, at);
+    Span span = p->current.span;
+    Node *node = parser_node(p, NODE_COMPARE, span);
     if (node == NULL || !parser_adopt(p, node, left)) {
         return NULL;
     }
@@ -112,15 +112,15 @@ static Node *parse_comparison(Parser *p, Node *left)
             return NULL;
         }
     }
-    at = lexer_same_line(&p->lexer, p->current.span, at);
-    node->offset = at.offset;
-    node->span = at.len;
+    span = lexer_same_line(&p->lexer, p->current.span, span);
+    node->offset = span.offset;
+    node->span = span.len;
     return node;
 }
 
-static Node *parse_concat(Parser *p, Node *left, Span at)
+static Node *parse_concat(Parser *p, Node *left, Span span)
 {
-    Node *node = parser_node(p, NODE_CONCAT, lexer_same_line(&p->lexer, at, p->current.span));
+    Node *node = parser_node(p, NODE_CONCAT, lexer_same_line(&p->lexer, span, p->current.span));
     if (node == NULL) {
         return NULL;
     }
@@ -137,13 +137,13 @@ static Node *parse_concat(Parser *p, Node *left, Span at)
     return node;
 }
 
-static Node *parse_binary(Parser *p, Node *left, OperatorRow row, Span at)
+static Node *parse_binary(Parser *p, Node *left, OperatorRow row, Span span)
 {
     Token token = parser_next(p);
     Node *right = parse_level(p, (Level)(row.level + 1));
     Node *node = right == NULL
                      ? NULL
-                     : parser_node(p, NODE_BINARY, lexer_same_line(&p->lexer, at, token.span));
+                     : parser_node(p, NODE_BINARY, lexer_same_line(&p->lexer, span, token.span));
     if (node == NULL) {
         return NULL;
     }
@@ -177,14 +177,14 @@ static Node *parse_level(Parser *p, Level min)
         if (row.level == LEVEL_NONE || row.level < min) {
             break;
         }
-        Span at = row.level == last ? p->current.span : start;
+        Span span = row.level == last ? p->current.span : start;
         last = (Level)row.level;
         if (row.level == LEVEL_COMPARE) {
             left = parse_comparison(p, left);
         } else if (row.level == LEVEL_CONCAT) {
-            left = parse_concat(p, left, at);
+            left = parse_concat(p, left, span);
         } else {
-            left = parse_binary(p, left, row, at);
+            left = parse_binary(p, left, row, span);
         }
     }
     return left;
@@ -192,11 +192,11 @@ static Node *parse_level(Parser *p, Level min)
 
 static Node *parse_condition(Parser *p)
 {
-    Span at = p->current.span;
+    Span span = p->current.span;
     Node *left = parse_level(p, LEVEL_OR);
     while (left != NULL && parser_accept_word(p, WORD_IF)) {
         Node *test = parse_level(p, LEVEL_OR);
-        Node *node = test == NULL ? NULL : parser_node(p, NODE_CONDITION, at);
+        Node *node = test == NULL ? NULL : parser_node(p, NODE_CONDITION, span);
         if (node == NULL || !parser_adopt(p, node, left) || !parser_adopt(p, node, test)) {
             return NULL;
         }
@@ -209,7 +209,7 @@ static Node *parse_condition(Parser *p)
             }
         }
         left = node;
-        at = p->current.span;
+        span = p->current.span;
     }
     return left;
 }

@@ -134,8 +134,8 @@ static bool parse_arguments(Parser *p, Node *owner)
 
 static Node *parse_call(Parser *p, Node *callee)
 {
-    Span at = span_near(p, p->current.span, node_span(callee));
-    Node *node = parser_node(p, NODE_CALL, at);
+    Span span = span_near(p, p->current.span, node_span(callee));
+    Node *node = parser_node(p, NODE_CALL, span);
     if (node == NULL) {
         return NULL;
     }
@@ -158,7 +158,7 @@ static bool parse_bound(Parser *p, Node *slice, Node **out)
 /* Parses an index or a slice. */
 static Node *parse_subscript_item(Parser *p)
 {
-    Span at = p->current.span;
+    Span span = p->current.span;
     Node *start = NULL;
     if (!parser_at(p, TOKEN_COLON)) {
         start = parse_expression(p);
@@ -167,7 +167,7 @@ static Node *parse_subscript_item(Parser *p)
         }
     }
     parser_next(p);
-    Node *slice = parser_node(p, NODE_SLICE, at);
+    Node *slice = parser_node(p, NODE_SLICE, span);
     if (slice == NULL || (start != NULL && !parser_adopt(p, slice, start))) {
         return NULL;
     }
@@ -181,9 +181,9 @@ static Node *parse_subscript_item(Parser *p)
     return slice;
 }
 
-static Node *parse_brackets(Parser *p, Span at)
+static Node *parse_brackets(Parser *p, Span span)
 {
-    Node *tuple = parser_node(p, NODE_TUPLE, at);
+    Node *tuple = parser_node(p, NODE_TUPLE, span);
     if (tuple == NULL) {
         return NULL;
     }
@@ -201,9 +201,9 @@ static Node *parse_brackets(Parser *p, Span at)
     return tuple->count == 1 ? tuple->items : tuple;
 }
 
-static Node *make_element(Parser *p, Node *owner, Node *key, Span at)
+static Node *make_element(Parser *p, Node *owner, Node *key, Span span)
 {
-    Node *node = key == NULL ? NULL : parser_node(p, NODE_ELEMENT, at);
+    Node *node = key == NULL ? NULL : parser_node(p, NODE_ELEMENT, span);
     if (node == NULL) {
         return NULL;
     }
@@ -219,15 +219,15 @@ static Node *parse_subscript(Parser *p, Node *owner)
         return make_element(p, owner, parse_brackets(p, open.span), open.span);
     }
     Token key = parser_next(p);
-    Span at = span_near(p, open.span, key.span);
+    Span span = span_near(p, open.span, key.span);
     if (key.type == TOKEN_INTEGER) {
-        return make_element(p, owner, parser_make_integer(p, &key), at);
+        return make_element(p, owner, parser_make_integer(p, &key), span);
     }
     if (key.type != TOKEN_NAME) {
         parser_fail(p, key.span, "expected name or number");
         return NULL;
     }
-    Node *node = parser_node(p, NODE_ATTRIBUTE, at);
+    Node *node = parser_node(p, NODE_ATTRIBUTE, span);
     if (node == NULL) {
         return NULL;
     }
@@ -340,8 +340,8 @@ static Node *parse_test(Parser *p, Node *left)
     if (!parse_dotted_name(p, &first, &name)) {
         return NULL;
     }
-    Span at = span_near(p, is.span, first.span);
-    Node *test = parser_node(p, NODE_TEST, at);
+    Span span = span_near(p, is.span, first.span);
+    Node *test = parser_node(p, NODE_TEST, span);
     if (test == NULL || !parser_adopt(p, test, left)) {
         return NULL;
     }
@@ -350,7 +350,7 @@ static Node *parse_test(Parser *p, Node *left)
     if (!parse_test_arguments(p, test)) {
         return NULL;
     }
-    return negated ? parser_make_unary(p, OP_NOT, at, test) : test;
+    return negated ? parser_make_unary(p, OP_NOT, span, test) : test;
 }
 
 Node *parse_filter_expression(Parser *p, Node *node)

@@ -1,9 +1,9 @@
 /* Parses the operands of expressions: names, literals, everything in brackets, and tuples. */
 #include "lang/template/parser.h"
 
-Node *parser_make_const(Parser *p, Span at, Value value)
+Node *parser_make_const(Parser *p, Span span, Value value)
 {
-    Node *node = parser_node(p, NODE_CONST, at);
+    Node *node = parser_node(p, NODE_CONST, span);
     if (node != NULL) {
         node->value = value;
     }
@@ -168,20 +168,20 @@ static Node *parse_tuple_item(Parser *p, TupleRule rule)
 
 Node *parse_tuple(Parser *p, TupleRule rule)
 {
-    Span at = p->current.span;
+    Span span = p->current.span;
     if (at_tuple_end(p)) {
         if (!rule.parenthesized) {
             parser_fail_here(p, "Expected an expression, got '%" STR_FMT "'",
                              STR_ARG(token_describe(&p->current)));
             return NULL;
         }
-        return parser_node(p, NODE_TUPLE, at);
+        return parser_node(p, NODE_TUPLE, span);
     }
     Node *item = parse_tuple_item(p, rule);
     if (item == NULL || !parser_at(p, TOKEN_COMMA)) {
         return item;
     }
-    Node *tuple = parser_node(p, NODE_TUPLE, at);
+    Node *tuple = parser_node(p, NODE_TUPLE, span);
     if (tuple == NULL) {
         return NULL;
     }
@@ -193,7 +193,7 @@ Node *parse_tuple(Parser *p, TupleRule rule)
         if (!parser_at(p, TOKEN_COMMA)) {
             break;
         }
-        at = lexer_same_line(&p->lexer, p->current.span, at);
+        span = lexer_same_line(&p->lexer, p->current.span, span);
         parser_next(p);
         if (at_tuple_end(p)) {
             break;
@@ -203,7 +203,7 @@ Node *parse_tuple(Parser *p, TupleRule rule)
             return NULL;
         }
     }
-    tuple->offset = at.offset;
-    tuple->span = at.len;
+    tuple->offset = span.offset;
+    tuple->span = span.len;
     return tuple;
 }

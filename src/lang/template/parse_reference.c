@@ -6,8 +6,8 @@
 
 static bool is_blank(Str text)
 {
-    for (size_t at = 0; at < text.len;) {
-        if (!unicode_is(utf8_next(text, &at), UNICODE_SPACE)) {
+    for (size_t pos = 0; pos < text.len;) {
+        if (!unicode_is(utf8_next(text, &pos), UNICODE_SPACE)) {
             return false;
         }
     }

@@ -139,7 +139,7 @@ static Node *parse_for(Parser *p)
     }
     p->in_loop = outer;
     Token end = parser_next(p);
-    if (end.word == WORD_ELSE && !parse_closed_body(p, else_ends, outer, &node->otherwise)) {
+    if (end.word == WORD_ELSE && !parse_closed_body(p, else_ends, outer, &node->else_body)) {
         return NULL;
     }
     return node;
@@ -159,7 +159,7 @@ static Node *parse_if(Parser *p)
         Token end = parser_next(p);
         if (end.word == WORD_ELSE) {
             bool else_if = parser_at_word(p, WORD_IF);
-            if (parse_closed_body(p, else_ends, p->in_loop, &node->otherwise)) {
+            if (parse_closed_body(p, else_ends, p->in_loop, &node->else_body)) {
                 return first;
             }
             if (else_if) {
@@ -176,9 +176,9 @@ static Node *parse_if(Parser *p)
             return NULL;
         }
         /* Jinja2 reports an elif at the start of its condition. */
-        Span at = lexer_same_line(&p->lexer, p->current.span, end.span);
-        node->otherwise = parser_node(p, NODE_IF, at);
-        node = node->otherwise;
+        Span span = lexer_same_line(&p->lexer, p->current.span, end.span);
+        node->else_body = parser_node(p, NODE_IF, span);
+        node = node->else_body;
     }
     return NULL;
 }
@@ -298,8 +298,8 @@ static bool parse_parameters(Parser *p, Node *node)
                 return false;
             }
         } else if (fallbacks) {
-            Span at = lexer_same_line(&p->lexer, p->current.span, name.span);
-            return parser_fail(p, at, "non-default argument follows default argument");
+            Span span = lexer_same_line(&p->lexer, p->current.span, name.span);
+            return parser_fail(p, span, "non-default argument follows default argument");
         }
         *tail = parameter;
         tail = &parameter->next;
@@ -445,7 +445,7 @@ static void hint_to_close(Parser *p, const char *how)
     lexer_hint(&p->lexer, "%s '%" STR_FMT " %" STR_FMT " %" STR_FMT "'", how,
                STR_ARG(syntax->block_start), STR_ARG(closing_tag(p->body->ends)),
                STR_ARG(syntax->block_end));
-    p->lexer.fault->begins = source_location(&source, p->tag->at.offset).line;
+    p->lexer.fault->begins = source_location(&source, p->tag->span.offset).line;
 }
 
 /* Fails because the template ends inside a body. */

@@ -19,13 +19,13 @@ bool parser_init(Parser *p, Arena *arena, const TemplateSettings *settings, Str 
     return fault->class == FAULT_NONE;
 }
 
-bool parser_fail(Parser *p, Span at, const char *format, ...)
+bool parser_fail(Parser *p, Span span, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     Str message = arena_format_v(p->arena, format, args);
     va_end(args);
-    return lexer_fail(&p->lexer, FAULT_SYNTAX, at, "%" STR_FMT, STR_ARG(message));
+    return lexer_fail(&p->lexer, FAULT_SYNTAX, span, "%" STR_FMT, STR_ARG(message));
 }
 
 bool parser_fail_here(Parser *p, const char *format, ...)
@@ -37,11 +37,11 @@ bool parser_fail_here(Parser *p, const char *format, ...)
     return lexer_fail(&p->lexer, FAULT_SYNTAX, p->current.span, "%" STR_FMT, STR_ARG(message));
 }
 
-void parser_defer_error(Parser *p, Span at, Str message)
+void parser_defer_error(Parser *p, Span span, Str message)
 {
     if (p->deferred_error.len == 0) {
         p->deferred_error = message;
-        p->deferred_error_at = at;
+        p->deferred_error_at = span;
     }
 }
 
@@ -113,7 +113,7 @@ static void hint_operator(Parser *p)
 void parser_hint_foreign_syntax(Parser *p)
 {
     Str before = str_slice(p->lexer.text, 0, p->current.span.offset);
-    Str behind = str_from_offset(p->lexer.text, p->current.span.offset + p->current.span.len);
+    Str rest = str_from_offset(p->lexer.text, p->current.span.offset + p->current.span.len);
     switch (p->current.type) {
     case TOKEN_PIPE: lexer_hint(&p->lexer, "write 'or' for alternatives"); break;
     case TOKEN_DOT:
@@ -123,7 +123,7 @@ void parser_hint_foreign_syntax(Parser *p)
     case TOKEN_ASSIGN:
         if (str_ends(before, STR("==")) || str_ends(before, STR("!="))) {
             lexer_hint(&p->lexer, "remove one '='");
-        } else if (str_starts(behind, STR(">"))) {
+        } else if (str_starts(rest, STR(">"))) {
             lexer_hint(&p->lexer, "write 'for key, value in map.items()'");
         } else {
             lexer_hint(&p->lexer,
@@ -197,21 +197,21 @@ bool parser_enter(Parser *p)
     return true;
 }
 
-bool parser_has_memory(Parser *p, Span at)
+bool parser_has_memory(Parser *p, Span span)
 {
     return !arena_exceeded(p->arena) ||
-           lexer_fail(&p->lexer, FAULT_LIMIT, at, "compiling the template needs too much memory");
+           lexer_fail(&p->lexer, FAULT_LIMIT, span, "compiling the template needs too much memory");
 }
 
-Node *parser_node(Parser *p, NodeKind kind, Span at)
+Node *parser_node(Parser *p, NodeKind kind, Span span)
 {
-    if (!parser_has_memory(p, at)) {
+    if (!parser_has_memory(p, span)) {
         return NULL;
     }
     Node *node = ARENA_NEW(p->arena, Node);
     node->kind = (uint8_t)kind;
-    node->offset = at.offset;
-    node->span = at.len;
+    node->offset = span.offset;
+    node->span = span.len;
     return node;
 }
 
@@ -242,9 +242,9 @@ bool parser_add_item(Parser *p, Node *node, Node ***tail, Node *item)
     return parser_adopt(p, node, item);
 }
 
-Node *parser_make_unary(Parser *p, Operator op, Span at, Node *operand)
+Node *parser_make_unary(Parser *p, Operator op, Span span, Node *operand)
 {
-    Node *node = operand == NULL ? NULL : parser_node(p, NODE_UNARY, at);
+    Node *node = operand == NULL ? NULL : parser_node(p, NODE_UNARY, span);
     if (node == NULL) {
         return NULL;
     }
@@ -279,8 +279,8 @@ bool expression_parse(Arena *arena, const TemplateSettings *settings, Str text, 
         return false;
     }
     if (!parser_at(&p, TOKEN_END)) {
-        Span at = p.current.span;
-        Str shown = str_slice(text, at.offset, at.offset + (at.len < 40 ? at.len : 40));
+        Span span = p.current.span;
+        Str shown = str_slice(text, span.offset, span.offset + (span.len < 40 ? span.len : 40));
         parser_fail_here(&p, "expected end of expression, got '%" STR_FMT "'", STR_ARG(shown));
         if (parser_at(&p, TOKEN_ASSIGN)) {
             lexer_hint(&p.lexer, "to compare, write '=='");

@@ -16,7 +16,7 @@ typedef struct ParserBody {
 /* The statements being parsed, innermost first. */
 typedef struct ParserTag {
     Word word;
-    Span at;
+    Span span;
     const struct ParserTag *outer;
 } ParserTag;
 
@@ -44,12 +44,12 @@ bool parser_init(Parser *p, Arena *arena, const TemplateSettings *settings, Str 
                  LexerState state, Fault *fault);
 
 /* Fails at a location. Always returns false. */
-PRINTF_LIKE(3, 4) bool parser_fail(Parser *p, Span at, const char *format, ...);
+PRINTF_LIKE(3, 4) bool parser_fail(Parser *p, Span span, const char *format, ...);
 PRINTF_LIKE(2, 3) bool parser_fail_here(Parser *p, const char *format, ...);
 
 /* Records an error that Jinja2's parser accepts and its code generator, or ours, rejects: parsing
  * fails with it at the end if there is no other fault. */
-void parser_defer_error(Parser *p, Span at, Str message);
+void parser_defer_error(Parser *p, Span span, Str message);
 /* Returns whether parsing succeeded; call it when everything is parsed. */
 bool parser_finish(Parser *p);
 
@@ -86,9 +86,9 @@ static inline void parser_leave(Parser *p)
 }
 
 /* Returns false and sets the fault if the memory limit of this compilation is reached. */
-bool parser_has_memory(Parser *p, Span at);
+bool parser_has_memory(Parser *p, Span span);
 /* Returns NULL if parser_has_memory() fails. */
-Node *parser_node(Parser *p, NodeKind kind, Span at);
+Node *parser_node(Parser *p, NodeKind kind, Span span);
 /* The current token, the name of a tag, becomes the location of the node. */
 Node *parser_begin_statement(Parser *p, NodeKind kind);
 /* Makes `node` at least one level higher than `child`; returns false if the tree becomes too
@@ -110,10 +110,10 @@ typedef struct TupleRule {
     bool parenthesized; /* may be empty */
 } TupleRule;
 
-Node *parser_make_const(Parser *p, Span at, Value value);
+Node *parser_make_const(Parser *p, Span span, Value value);
 Node *parser_make_integer(Parser *p, const Token *token);
 /* Returns NULL if the operand is NULL. */
-Node *parser_make_unary(Parser *p, Operator op, Span at, Node *operand);
+Node *parser_make_unary(Parser *p, Operator op, Span span, Node *operand);
 
 /* A string that starts out borrowed and is copied when it grows. */
 typedef struct Joined {

@@ -24,9 +24,9 @@ enum {
     CACHE_SIZE = 16,
     PATTERN_MAX = 64 * 1024,
     NAME_MAX_BYTES = 128,
-    MATCH_COST = 8,        /* steps for setting up a match */
-    MOST_STEPS = 10000000, /* limit for one match */
-    BYTES_PER_STEP = 16,   /* that one item of a pattern consumes */
+    MATCH_SETUP_STEPS = 8,      /* steps for setting up a match */
+    MATCH_STEPS_MAX = 10000000, /* limit for one match */
+    BYTES_PER_STEP = 16,        /* that one item of a pattern consumes */
     HEAP_KIB = 20 * 1024,
 };
 
@@ -41,30 +41,31 @@ typedef struct MatchCost {
     size_t position;
 } MatchCost;
 
-static int charge_item(pcre2_callout_block *at, void *context)
+static int charge_item(pcre2_callout_block *pos, void *context)
 {
     MatchCost *cost = context;
-    size_t now = at->current_position, before = cost->position;
+    size_t now = pos->current_position, before = cost->position;
     uint64_t bytes = now > before ? now - before : before - now;
     if (cost->regex->has_references) {
-        bytes += now - (now < at->start_match ? now : at->start_match);
+        bytes += now - (now < pos->start_match ? now : pos->start_match);
     }
     uint64_t steps = cost->regex->item_cost * (1 + bytes / BYTES_PER_STEP);
     cost->position = now;
     cost->steps += steps;
-    return cost->steps <= MOST_STEPS && render_charge(cost->r, steps) ? 0 : PCRE2_ERROR_CALLOUT;
+    return cost->steps <= MATCH_STEPS_MAX && render_charge(cost->r, steps) ? 0
+                                                                           : PCRE2_ERROR_CALLOUT;
 }
 
 /* The largest number in braces: that many characters an item may consume before it fails. */
 static uint32_t largest_count(Str pattern)
 {
     uint32_t largest = 0;
-    for (size_t at = 0; at < pattern.len;) {
+    for (size_t pos = 0; pos < pattern.len;) {
         uint32_t count = 0;
-        at++;
-        if (pattern.data[at - 1] == '{') {
-            for (; at < pattern.len && ascii_is_digit(pattern.data[at]) && count < 65536; at++) {
-                count = count * 10 + (uint32_t)(pattern.data[at] - '0');
+        pos++;
+        if (pattern.data[pos - 1] == '{') {
+            for (; pos < pattern.len && ascii_is_digit(pattern.data[pos]) && count < 65536; pos++) {
+                count = count * 10 + (uint32_t)(pattern.data[pos] - '0');
             }
         }
         largest = count > largest ? count : largest;
@@ -149,14 +150,14 @@ static bool compile(Render *r, Str pattern, unsigned flags, Regex *out)
     if (out->code == NULL) {
         return raise_pattern(r, pattern, code, offset);
     }
-    uint32_t references, behind;
+    uint32_t references, lookbehind;
     pcre2_pattern_info(out->code, PCRE2_INFO_CAPTURECOUNT, &out->groups);
     pcre2_pattern_info(out->code, PCRE2_INFO_BACKREFMAX, &references);
-    pcre2_pattern_info(out->code, PCRE2_INFO_MAXLOOKBEHIND, &behind);
+    pcre2_pattern_info(out->code, PCRE2_INFO_MAXLOOKBEHIND, &lookbehind);
     out->has_references = references > 0;
     /* A long pattern may be a single class of many characters. */
     out->item_cost =
-        1 + (uint32_t)(pattern.len / 256) + (largest_count(pattern) + behind) / BYTES_PER_STEP;
+        1 + (uint32_t)(pattern.len / 256) + (largest_count(pattern) + lookbehind) / BYTES_PER_STEP;
     return true;
 }
 
@@ -226,7 +227,7 @@ bool regex_match(Render *r, const RegexSearch *search, RegexMatch *out, bool *fo
     options |= search->not_empty ? PCRE2_NOTEMPTY_ATSTART : 0;
     /* Strings were validated on input; only a first match from 0 validates again, to be safe. */
     options |= search->from > 0 ? PCRE2_NO_UTF_CHECK : 0;
-    if (!render_charge(r, MATCH_COST)) {
+    if (!render_charge(r, MATCH_SETUP_STEPS)) {
         return false;
     }
     pcre2_match_data *data = pcre2_match_data_create(regex->groups + 1, NULL);
@@ -249,20 +250,20 @@ bool regex_match(Render *r, const RegexSearch *search, RegexMatch *out, bool *fo
     return done;
 }
 
-bool regex_next(Render *r, RegexWalk *walk, RegexMatch *out)
+bool regex_next(Render *r, RegexIterator *walk, RegexMatch *out)
 {
     bool found;
-    if (walk->at > walk->text.len ||
+    if (walk->pos > walk->text.len ||
         !regex_match(r,
                      &(RegexSearch){ .regex = walk->regex,
                                      .text = walk->text,
-                                     .from = walk->at,
+                                     .from = walk->pos,
                                      .not_empty = walk->after_empty },
                      out, &found) ||
         !found) {
         return false;
     }
-    walk->at = out->groups[0].end;
+    walk->pos = out->groups[0].end;
     walk->after_empty = out->groups[0].start == out->groups[0].end;
     return true;
 }

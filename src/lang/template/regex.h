@@ -48,14 +48,14 @@ MUST_CHECK bool regex_match(Render *r, const RegexSearch *search, RegexMatch *ou
 
 /* Iterates over all matches like Python: an empty match may directly follow one that is not empty.
  * Returns false at the end and on failure. */
-typedef struct RegexWalk {
+typedef struct RegexIterator {
     const Regex *regex;
     Str text;
-    size_t at;
+    size_t pos;
     bool after_empty;
-} RegexWalk;
+} RegexIterator;
 
-bool regex_next(Render *r, RegexWalk *walk, RegexMatch *out);
+bool regex_next(Render *r, RegexIterator *walk, RegexMatch *out);
 
 /* Number of groups, excluding the whole match. */
 uint32_t regex_group_count(const Regex *regex);

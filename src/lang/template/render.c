@@ -40,12 +40,12 @@ void render_note_external(Render *r, Value v)
         return;
     }
     r->secrets = true;
-    r->careful = true;
+    r->needs_native_checks = true;
     r->escapes++; /* the list outlives the statement */
-    if (r->given == NULL) {
-        r->given = list_new(r->arena, 4);
+    if (r->host_secrets == NULL) {
+        r->host_secrets = list_new(r->arena, 4);
     }
-    list_push(r->arena, r->given, v);
+    list_push(r->arena, r->host_secrets, v);
     templates_report_secret(r->templates, v, true);
 }
 

@@ -29,11 +29,11 @@ struct Render {
     const Undefined *undefined; /* the value whose use caused the fault; NULL for other faults */
     uint64_t steps_left;
     uint32_t depth;
-    uint32_t escapes; /* number of values created by a statement and stored outside it */
-    bool autoescape;  /* state at the current instruction */
-    bool secrets;     /* there are secrets: marks must be checked */
-    bool lazies;      /* there are lazy objects: natives receive their forced values */
-    bool careful;     /* either of the two: natives are not called directly */
+    uint32_t escapes;         /* number of values created by a statement and stored outside it */
+    bool autoescape;          /* state at the current instruction */
+    bool secrets;             /* there are secrets: marks must be checked */
+    bool has_lazy_objects;    /* there are lazy objects: natives receive their forced values */
+    bool needs_native_checks; /* either of the two: natives are not called directly */
     uint64_t random_state;
     struct RegexCache *regexes; /* cache of compiled patterns; see regex.h */
     Rendered *rendered;
@@ -44,7 +44,7 @@ struct Render {
     Rendered *ranges;
     const Nest *nest;     /* NULL outside operators */
     const Map *variables; /* of the entire render; NULL if none */
-    List *given;          /* secrets from host objects; NULL if none */
+    List *host_secrets;   /* secrets from host objects; NULL if none */
 };
 
 PRINTF_LIKE(3, 4) bool render_raise(Render *r, FaultClass class, const char *format, ...);
@@ -74,8 +74,8 @@ void render_report_ranges(Render *r);
 
 static inline void render_note_lazy(Render *r)
 {
-    r->lazies = true;
-    r->careful = true;
+    r->has_lazy_objects = true;
+    r->needs_native_checks = true;
 }
 
 /* Removes the secrets in these values from the message of the fault. Short ones cannot be

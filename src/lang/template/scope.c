@@ -42,10 +42,10 @@ static Symbol *table_find(const SymbolTable *table, Str name)
         }
         return NULL;
     }
-    for (uint32_t at = (uint32_t)hash_str(name) & table->mask; table->slots[at] != NULL;
-         at = (at + 1) & table->mask) {
-        if (str_eq(table->slots[at]->name, name)) {
-            return table->slots[at];
+    for (uint32_t pos = (uint32_t)hash_str(name) & table->mask; table->slots[pos] != NULL;
+         pos = (pos + 1) & table->mask) {
+        if (str_eq(table->slots[pos]->name, name)) {
+            return table->slots[pos];
         }
     }
     return NULL;
@@ -53,11 +53,11 @@ static Symbol *table_find(const SymbolTable *table, Str name)
 
 static void table_place(SymbolTable *table, Symbol *symbol)
 {
-    uint32_t at = (uint32_t)hash_str(symbol->name) & table->mask;
-    while (table->slots[at] != NULL) {
-        at = (at + 1) & table->mask;
+    uint32_t pos = (uint32_t)hash_str(symbol->name) & table->mask;
+    while (table->slots[pos] != NULL) {
+        pos = (pos + 1) & table->mask;
     }
-    table->slots[at] = symbol;
+    table->slots[pos] = symbol;
 }
 
 static Symbol *table_add(SymbolTable *table, FunctionScope *function, Str name, SymbolStart start)
@@ -141,10 +141,10 @@ static void load(Scope *scope, Str name)
     }
 }
 
-static void start_from_outside(Scope *scope, Symbol *symbol, SymbolStart otherwise)
+static void start_from_outside(Scope *scope, Symbol *symbol, SymbolStart else_body)
 {
     symbol->outer = scope->parent == NULL ? NULL : scope_find(scope->parent, symbol->name);
-    symbol->start = (uint8_t)(symbol->outer != NULL ? START_ALIAS : otherwise);
+    symbol->start = (uint8_t)(symbol->outer != NULL ? START_ALIAS : else_body);
 }
 
 static void store(Scope *scope, Str name)
@@ -224,7 +224,7 @@ static void analyze_if(Scope *scope, const Node *node)
         scope->stores[i]->in_branch = true;
         scope->stores[i]->stored = false; /* to detect whether the other branch stores it too */
     }
-    scope_analyze(scope, node->otherwise);
+    scope_analyze(scope, node->else_body);
     uint32_t end = scope->store_count;
     scope->store_count = middle;
     for (uint32_t i = middle; i < end; i++) {
@@ -295,7 +295,7 @@ void scope_analyze(Scope *scope, const Node *nodes)
 
 /* The result of a search for one name so far. */
 typedef enum Search {
-    SEARCH_ON,
+    SEARCH_CONTINUE,
     SEARCH_FOUND,
     SEARCH_SHADOWED
 } Search;
@@ -308,7 +308,7 @@ static Search search_parts(NameSearch *search, const Node *node)
     if (node->target != NULL && node->kind != NODE_FOR) {
         /* The value is read before the target is assigned. */
         Search value = search_node(search, node->left);
-        if (value != SEARCH_ON) {
+        if (value != SEARCH_CONTINUE) {
             return value;
         }
     }
@@ -319,31 +319,31 @@ static Search search_parts(NameSearch *search, const Node *node)
     const Node *parts[] = { node->left, node->iterable, node->right, node->test };
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
         Search found = search_node(search, parts[i]);
-        if (found != SEARCH_ON) {
+        if (found != SEARCH_CONTINUE) {
             return found;
         }
     }
-    const Node *sequences[] = { node->items, node->args.positional, node->body, node->otherwise };
+    const Node *sequences[] = { node->items, node->args.positional, node->body, node->else_body };
     for (size_t i = 0; i < COUNT_OF(sequences); i++) {
         Search found = search_sequence(search, sequences[i]);
-        if (found != SEARCH_ON) {
+        if (found != SEARCH_CONTINUE) {
             return found;
         }
     }
     for (const Keyword *keyword = node->args.keywords; keyword != NULL; keyword = keyword->next) {
         Search found = search_node(search, keyword->value);
-        if (found != SEARCH_ON) {
+        if (found != SEARCH_CONTINUE) {
             return found;
         }
     }
     for (const Parameter *param = node->params; param != NULL; param = param->next) {
         Search found = search_node(search, param->fallback);
-        if (found != SEARCH_ON) {
+        if (found != SEARCH_CONTINUE) {
             return found;
         }
     }
     Search found = search_node(search, node->args.dynamic);
-    return found != SEARCH_ON ? found : search_node(search, node->args.dynamic_keywords);
+    return found != SEARCH_CONTINUE ? found : search_node(search, node->args.dynamic_keywords);
 }
 
 /* Searches begin at loops and macros. The results of inner ones are cached, so that nested bodies
@@ -351,10 +351,10 @@ static Search search_parts(NameSearch *search, const Node *node)
 static Search search_node(NameSearch *search, const Node *node)
 {
     if (node == NULL || node->kind == NODE_BLOCK) {
-        return SEARCH_ON;
+        return SEARCH_CONTINUE;
     }
     if (node->kind == NODE_NAME) {
-        return str_eq(node->name, search->name) ? SEARCH_FOUND : SEARCH_ON;
+        return str_eq(node->name, search->name) ? SEARCH_FOUND : SEARCH_CONTINUE;
     }
     if (node->kind != NODE_FOR && node->kind != NODE_MACRO && node->kind != NODE_CALL_BLOCK) {
         return search_parts(search, node);
@@ -376,11 +376,11 @@ static Search search_sequence(NameSearch *search, const Node *nodes)
 {
     for (const Node *node = nodes; node != NULL; node = node->next) {
         Search found = search_node(search, node);
-        if (found != SEARCH_ON) {
+        if (found != SEARCH_CONTINUE) {
             return found;
         }
     }
-    return SEARCH_ON;
+    return SEARCH_CONTINUE;
 }
 
 bool nodes_use_name(NameSearch *search, const Node *nodes)

@@ -70,9 +70,9 @@ static bool count_run(const Sort *sort, SortItem *items, uint32_t count, uint32_
     if (!item_less(sort, &items[1], &items[0], &descends)) {
         return false;
     }
-    uint32_t at = 2;
-    for (; at < count; at++) {
-        if (!item_less(sort, &items[at], &items[at - 1], &less)) {
+    uint32_t pos = 2;
+    for (; pos < count; pos++) {
+        if (!item_less(sort, &items[pos], &items[pos - 1], &less)) {
             return false;
         }
         if (less != descends) {
@@ -80,9 +80,9 @@ static bool count_run(const Sort *sort, SortItem *items, uint32_t count, uint32_
         }
     }
     if (descends) {
-        reverse_items(items, at);
+        reverse_items(items, pos);
     }
-    *length = at;
+    *length = pos;
     return true;
 }
 
@@ -142,16 +142,16 @@ static bool sort_ascending(const Sort *sort, SortItem *items, uint32_t count)
     if (count <= RUN_MAX) {
         return sort_run(sort, items, count);
     }
-    for (uint32_t at = 0; at < count; at += RUN) {
-        if (!sort_run(sort, items + at, count - at < RUN ? count - at : RUN)) {
+    for (uint32_t pos = 0; pos < count; pos += RUN) {
+        if (!sort_run(sort, items + pos, count - pos < RUN ? count - pos : RUN)) {
             return false;
         }
     }
     SortItem *spare = ARENA_ARRAY(sort->r->arena, SortItem, count);
     for (uint64_t width = RUN; width < count; width *= 2) {
-        for (uint64_t at = 0; at + width < count; at += 2 * width) {
-            uint64_t end = at + 2 * width < count ? 2 * width : count - at;
-            if (!merge(sort, items + at, (uint32_t)width, (uint32_t)end, spare)) {
+        for (uint64_t pos = 0; pos + width < count; pos += 2 * width) {
+            uint64_t end = pos + 2 * width < count ? 2 * width : count - pos;
+            if (!merge(sort, items + pos, (uint32_t)width, (uint32_t)end, spare)) {
                 return false;
             }
         }

@@ -119,11 +119,11 @@ static bool fault_complete(Fault *fault, const Template *template)
 {
     Source source = { .text = template->text, .first_line = 1 };
     for (; fault != NULL; fault = fault->next) {
-        LineColumn place = source_location(&source, fault->offset);
+        LineColumn location = source_location(&source, fault->offset);
         fault->template_name = template->name;
         fault->template_text = template->text;
-        fault->line = place.line;
-        fault->column = place.column;
+        fault->line = location.line;
+        fault->column = location.column;
     }
     return false;
 }
@@ -301,7 +301,7 @@ static void render_begin(Render *r, Render *outer, const Template *template, Val
         .out = &rendered->text,
         .variables = context.kind == VALUE_MAP ? context.map : NULL,
     };
-    r->careful = r->secrets;
+    r->needs_native_checks = r->secrets;
 }
 
 static Map *context_map(Value context)
@@ -317,8 +317,8 @@ static bool render_end(Render *r, Render *outer, bool ok, Value context, Fault *
         r->rendered->steps = r->settings->limits.steps - r->steps_left;
     }
     if (!ok && r->secrets) {
-        Value given = r->given == NULL ? value_null() : value_list(r->given);
-        fault_hide_secrets(r, (Value[]){ context, r->settings->globals, given }, 3);
+        Value host_secrets = r->host_secrets == NULL ? value_null() : value_list(r->host_secrets);
+        fault_hide_secrets(r, (Value[]){ context, r->settings->globals, host_secrets }, 3);
     }
     *fault = r->fault;
     return ok;

@@ -26,24 +26,24 @@ static bool is_host_code(uint32_t code)
 /* Length of the longest prefix of host characters and dots. */
 static size_t host_bytes(Str text)
 {
-    size_t at = 0;
-    while (at < text.len) {
-        size_t next = at;
+    size_t pos = 0;
+    while (pos < text.len) {
+        size_t next = pos;
         uint32_t code = utf8_next(text, &next);
         if (code != '.' && !is_host_code(code)) {
             break;
         }
-        at = next;
+        pos = next;
     }
-    return at;
+    return pos;
 }
 
 /* [a-z] ignoring case, as in Python: four other letters match as well. */
 static bool is_letters(Str label)
 {
     size_t length = 0;
-    for (size_t at = 0; at < label.len; length++) {
-        uint32_t code = utf8_next(label, &at);
+    for (size_t pos = 0; pos < label.len; length++) {
+        uint32_t code = utf8_next(label, &pos);
         bool folds = code == 0x130 || code == 0x131 || code == 0x17f || code == 0x212a;
         if (!folds && (code >= 0x80 || !ascii_is_alpha((char)code))) {
             return false;
@@ -121,12 +121,12 @@ static bool is_ipv4(Str host)
 /* Up to four hexadecimal digits and a colon; returns the number of bytes. */
 static size_t ipv6_group(Str text, bool *colon)
 {
-    size_t at = 0;
-    while (at < text.len && at < 4 && ascii_hex_value(text.data[at]) >= 0) {
-        at++;
+    size_t pos = 0;
+    while (pos < text.len && pos < 4 && ascii_hex_value(text.data[pos]) >= 0) {
+        pos++;
     }
-    *colon = at < text.len && text.data[at] == ':';
-    return at + *colon;
+    *colon = pos < text.len && text.data[pos] == ':';
+    return pos + *colon;
 }
 
 /* "[...]" at the start: its length, or 0. As permissive about the groups as Jinja2. */
@@ -135,32 +135,33 @@ static size_t ipv6_bytes(Str text)
     if (text.len == 0 || text.data[0] != '[') {
         return 0;
     }
-    size_t at = 1;
+    size_t pos = 1;
     bool colon;
     for (unsigned group = 0; group < 8; group++) {
-        size_t used = ipv6_group(str_from_offset(text, at), &colon);
+        size_t used = ipv6_group(str_from_offset(text, pos), &colon);
         if (group < 2 && !colon) {
             return 0;
         }
-        at += used;
+        pos += used;
     }
-    return at < text.len && text.data[at] == ']' ? at + 1 : 0;
+    return pos < text.len && text.data[pos] == ']' ? pos + 1 : 0;
 }
 
 /* Nothing, a port, a path, or both. */
 static bool is_url_end(Str text)
 {
-    size_t at = 0;
+    size_t pos = 0;
     if (text.len > 0 && text.data[0] == ':') {
-        at = 1;
-        while (at < text.len && at <= 5 && ascii_is_digit(text.data[at])) {
-            at++;
+        pos = 1;
+        while (pos < text.len && pos <= 5 && ascii_is_digit(text.data[pos])) {
+            pos++;
         }
-        if (at == 1) {
+        if (pos == 1) {
             return false;
         }
     }
-    return at == text.len || text.data[at] == '/' || text.data[at] == '?' || text.data[at] == '#';
+    return pos == text.len || text.data[pos] == '/' || text.data[pos] == '?' ||
+           text.data[pos] == '#';
 }
 
 static bool is_url(Str text)
@@ -189,11 +190,11 @@ static bool is_url(Str text)
 
 static bool is_mail_address(Str text)
 {
-    size_t at = str_find_last(text, STR("@"));
-    if (at == STR_NOT_FOUND || at == 0) {
+    size_t pos = str_find_last(text, STR("@"));
+    if (pos == STR_NOT_FOUND || pos == 0) {
         return false;
     }
-    Str domain = str_from_offset(text, at + 1);
+    Str domain = str_from_offset(text, pos + 1);
     size_t dot = str_find_last(domain, STR("."));
     if (dot == STR_NOT_FOUND || dot == 0 || dot + 1 == domain.len) {
         return false;
@@ -269,17 +270,17 @@ static void put_middle(const Link *link, Str middle, Buf *out)
 
 static size_t head_bytes(Str word)
 {
-    size_t at = 0;
-    while (at < word.len) {
-        if (word.data[at] == '(' || word.data[at] == '<') {
-            at++;
-        } else if (str_starts(str_from_offset(word, at), STR("&lt;"))) {
-            at += 4;
+    size_t pos = 0;
+    while (pos < word.len) {
+        if (word.data[pos] == '(' || word.data[pos] == '<') {
+            pos++;
+        } else if (str_starts(str_from_offset(word, pos), STR("&lt;"))) {
+            pos += 4;
         } else {
             break;
         }
     }
-    return at;
+    return pos;
 }
 
 /* The start of the trailing punctuation. */
@@ -301,8 +302,8 @@ static size_t tail_start(Str word)
 static size_t count_of(Str text, Str needle)
 {
     size_t count = 0;
-    for (size_t at = str_find(text, needle, 0); at != STR_NOT_FOUND;
-         at = str_find(text, needle, at + needle.len)) {
+    for (size_t pos = str_find(text, needle, 0); pos != STR_NOT_FOUND;
+         pos = str_find(text, needle, pos + needle.len)) {
         count++;
     }
     return count;
@@ -345,8 +346,8 @@ bool urlize_is_scheme(Str scheme)
     if (colon == STR_NOT_FOUND || utf8_count(str_slice(scheme, 0, colon)) < 2) {
         return false;
     }
-    for (size_t at = 0; at < colon;) {
-        uint32_t code = utf8_next(scheme, &at);
+    for (size_t pos = 0; pos < colon;) {
+        uint32_t code = utf8_next(scheme, &pos);
         if (code != '.' && code != '+' && code != '-' && !code_is_word(code)) {
             return false;
         }
@@ -369,14 +370,14 @@ bool urlize(Render *r, Str text, const UrlizeRules *rules, Buf *out)
         buf_put_char(&link.attributes, '"');
     }
     size_t schemes = rules->schemes == NULL ? 0 : rules->schemes->len;
-    for (size_t at = 0; at < text.len && !out->overflow;) {
-        size_t end = text_skip_word(text, at);
+    for (size_t pos = 0; pos < text.len && !out->overflow;) {
+        size_t end = text_skip_word(text, pos);
         if (!render_charge(r, 1 + schemes)) {
             return false;
         }
-        put_word(&link, str_slice(text, at, end), out);
-        at = text_skip_spaces(text, end);
-        buf_put(out, str_slice(text, end, at));
+        put_word(&link, str_slice(text, pos, end), out);
+        pos = text_skip_spaces(text, end);
+        buf_put(out, str_slice(text, end, pos));
     }
     return true;
 }

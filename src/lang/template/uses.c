@@ -180,7 +180,7 @@ static void find_in(Search *search, const Node *node)
     find_in(search, node->iterable);
     find_in_sequence(search, node->items);
     find_in_sequence(search, node->body);
-    find_in_sequence(search, node->otherwise);
+    find_in_sequence(search, node->else_body);
     find_in_sequence(search, node->args.positional);
     for (const Keyword *keyword = node->args.keywords; keyword != NULL; keyword = keyword->next) {
         find_in(search, keyword->value);
@@ -208,8 +208,8 @@ TemplateUses template_uses_find(Arena *arena, const Node *nodes)
         search.found.items[i].own = is_bound(&search, search.found.items[i].name);
     }
     VEC(Str) assigned = { 0 };
-    uint32_t at = 0;
-    for (StrMapEntry *entry; (entry = str_map_next(&search.bound, &at)) != NULL;) {
+    uint32_t pos = 0;
+    for (StrMapEntry *entry; (entry = str_map_next(&search.bound, &pos)) != NULL;) {
         VEC_PUSH(arena, &assigned, entry->key);
     }
     return (TemplateUses){ .items = search.found.items,

@@ -8,21 +8,22 @@ typedef struct Part {
 
 static bool next_part(Str *rest, Part *out)
 {
-    size_t at = 0;
-    while (at < rest->len && !ascii_is_digit(rest->data[at]) && !ascii_is_alpha(rest->data[at])) {
-        at++;
+    size_t pos = 0;
+    while (pos < rest->len && !ascii_is_digit(rest->data[pos]) &&
+           !ascii_is_alpha(rest->data[pos])) {
+        pos++;
     }
-    if (at == rest->len) {
+    if (pos == rest->len) {
         return false;
     }
-    size_t start = at;
-    out->number = ascii_is_digit(rest->data[at]);
-    while (at < rest->len &&
-           (out->number ? ascii_is_digit(rest->data[at]) : ascii_is_alpha(rest->data[at]))) {
-        at++;
+    size_t start = pos;
+    out->number = ascii_is_digit(rest->data[pos]);
+    while (pos < rest->len &&
+           (out->number ? ascii_is_digit(rest->data[pos]) : ascii_is_alpha(rest->data[pos]))) {
+        pos++;
     }
-    out->text = str_slice(*rest, start, at);
-    *rest = str_from_offset(*rest, at);
+    out->text = str_slice(*rest, start, pos);
+    *rest = str_from_offset(*rest, pos);
     return true;
 }
 

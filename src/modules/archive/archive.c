@@ -677,7 +677,7 @@ static void extracted_claims(Arena *arena, const Value *params, List *claims)
 static const Action actions[] = {
     { "extracted", "Ensure that an archive is unpacked in a directory.", extracted_params,
       extracted_check, extracted_apply, .verify_all = extracted_verify, .claims = extracted_claims,
-      .cost_ms = 500, .resource = "path name", .wants = "kind=directory",
+      .cost_ms = 500, .resource = "path name", .desired_state = "kind=directory",
       .text =
           "Supports zip and tar, plain or compressed with gzip, xz, zstd or bzip2, detected\n"
           "from the content. xz, zstd and bzip2 require the program of that name.\n"

@@ -8,7 +8,7 @@
 #define FILE_EDIT_PARAMS                                                                      \
     { "state",                                                                                \
       PARAM_STRING,                                                                           \
-      .decides = "state",                                                                     \
+      .aspect = "state",                                                                      \
       .fallback = "present",                                                                  \
       .choices = "present|absent",                                                            \
       .help = "whether it should be in the file" },                                           \

@@ -8,7 +8,7 @@
 static const ParamSpec symlink_params[] = {
     { "name", PARAM_FILE, .required = true, .help = "path of the symlink" },
     { "target", PARAM_STRING, .required = true, .help = "target of the symlink; need not exist",
-      .decides = "target" },
+      .aspect = "target" },
     { "force", PARAM_BOOL, .fallback = "false",
       .help = "replace a file or directory at this path" },
     { "parents", PARAM_BOOL, .fallback = "true", .help = "create missing parent directories" },
@@ -103,7 +103,7 @@ static void symlink_claims(Arena *arena, const Value *params, List *claims)
 
 static const ParamSpec copy_params[] = {
     { "name", PARAM_FILE, .required = true, .help = "path of the copy" },
-    { "source", PARAM_PATH, .decides = "content@copy", .required = true,
+    { "source", PARAM_PATH, .aspect = "content@copy", .required = true,
       .help = "path of the file to copy" },
     FILE_WRITE_PARAMS,
     { 0 },
@@ -214,7 +214,7 @@ static void absent_claims(Arena *arena, const Value *params, List *claims)
 static const Action actions[] = {
     { "managed", "Ensure that a file has the given content, owner and mode.", managed_params,
       managed_check, managed_apply, .claims = managed_claims, .resource = "path name",
-      .wants = "kind=file",
+      .desired_state = "kind=file",
       .text = "At most one of 'content', 'template', 'source' and 'from' sets the content of\n"
               "the file. Without any, existing content is left unchanged and a new file is\n"
               "empty. With 'from', 'name' is the directory in which the published files are\n"
@@ -260,7 +260,7 @@ static const Action actions[] = {
                  "    - name: /etc/hostname\n" },
     { "directory", "Ensure that a directory exists.", directory_params, directory_check,
       directory_apply, .claims = directory_claims, .resource = "path name",
-      .wants = "kind=directory",
+      .desired_state = "kind=directory",
       .text =
           "With 'clean', everything in the directory is removed unless a step on this node\n"
           "manages it or it matches 'keep'. Nothing is removed where a step writes published\n"
@@ -274,21 +274,21 @@ static const Action actions[] = {
                  "    - file_mode: 0640\n" },
     { "symlink", "Ensure that a symlink exists.", symlink_params, symlink_check, symlink_apply,
       .verify_all = symlink_verify, .claims = symlink_claims, .resource = "path name",
-      .wants = "kind=link",
+      .desired_state = "kind=link",
       .example = "- name: use the current release\n"
                  "  file.symlink:\n"
                  "    - name: /srv/app\n"
                  "    - target: releases/1.4\n" },
     { "absent", "Ensure that a path does not exist.", absent_params, absent_check, absent_apply,
       .verify_all = absent_verify, .claims = absent_claims, .resource = "path name",
-      .wants = "kind=absent",
+      .desired_state = "kind=absent",
       .text = "A directory is removed with everything in it, except for mounted file systems.\n",
       .example = "- name: no telnet configuration\n"
                  "  file.absent:\n"
                  "    - name: /etc/telnet\n" },
     { "line", "Ensure that a line is present in a file or absent from it.", line_params, line_check,
       target_apply_one, .verify_all = line_verify, .claims = line_claims, .resource = "path name",
-      .part = "match|line", .part_kind = PART_LINE, .wants = "kind=file",
+      .part = "match|line", .part_kind = PART_LINE, .desired_state = "kind=file",
       .text = "With 'match', the last line that matches the pattern is replaced. Otherwise, if\n"
               "the file does not contain the line yet, it is inserted after the last line that\n"
               "matches 'after', before the first that matches 'before', or at the end. With\n"
@@ -301,7 +301,7 @@ static const Action actions[] = {
                  "    - create: true\n" },
     { "block", "Ensure that a block of lines is present in a file, between markers.", block_params,
       block_check, target_apply_one, .verify_all = block_verify, .claims = block_claims,
-      .resource = "path name", .part = "marker", .wants = "kind=file",
+      .resource = "path name", .part = "marker", .desired_state = "kind=file",
       .text =
           "The block is found by its markers, so each block of a file needs a unique 'marker'.\n",
       .example = "- name: hosts of the cluster\n"
@@ -312,7 +312,8 @@ static const Action actions[] = {
                  "        10.0.0.2 db2\n"
                  "    - create: true\n" },
     { "copy", "Ensure that a file is a copy of another file.", copy_params, copy_check,
-      target_apply_one, .claims = copy_claims, .resource = "path name", .wants = "kind=file",
+      target_apply_one, .claims = copy_claims, .resource = "path name",
+      .desired_state = "kind=file",
       .text = "Both files are on this machine. If 'mode' is not set, the copy has the mode of the\n"
               "original, without its set-user-ID, set-group-ID and sticky bits.\n",
       .example = "- name: start with the default configuration\n"

@@ -7,7 +7,7 @@
 
 const ParamSpec line_params[] = {
     { "name", PARAM_FILE, .required = true, .help = "path of the file" },
-    { "line", PARAM_STRING, .help = "content of the line", .decides = "line" },
+    { "line", PARAM_STRING, .help = "content of the line", .aspect = "line" },
     { "match", PARAM_STRING,
       .help = "pattern; the last matching line is replaced, or all matching lines are removed" },
     FILE_EDIT_PARAMS,
@@ -140,7 +140,7 @@ void line_claims(Arena *arena, const Value *params, List *claims)
 
 const ParamSpec block_params[] = {
     { "name", PARAM_FILE, .required = true, .help = "path of the file" },
-    { "content", PARAM_STRING, .fallback = "", .help = "lines of the block", .decides = "content" },
+    { "content", PARAM_STRING, .fallback = "", .help = "lines of the block", .aspect = "content" },
     { "marker", PARAM_STRING, .fallback = "# {mark} managed by eden",
       .help = "line before and after the block; {mark} becomes BEGIN and END" },
     FILE_EDIT_PARAMS,

@@ -4,16 +4,16 @@
 #include "modules/file/target.h"
 
 const ParamSpec managed_params[] = {
-    { "name", PARAM_PLACE, .required = true, .help = "path of the file" },
-    { "content", PARAM_STRING, .help = "content of the file", .decides = "content" },
+    { "name", PARAM_DESTINATION, .required = true, .help = "path of the file" },
+    { "content", PARAM_STRING, .help = "content of the file", .aspect = "content" },
     { "template", PARAM_SITE_TEMPLATE, .help = "template in templates/ that renders the content",
-      .decides = "content" },
+      .aspect = "content" },
     { "context", PARAM_MAP, .help = "variables for the template" },
     { "source", PARAM_SITE_FILE, .help = "file with the content, in the site's files/",
-      .decides = "content" },
-    { "from", PARAM_PUBLISHED, .decides = "?kind",
+      .aspect = "content" },
+    { "from", PARAM_PUBLISHED, .aspect = "?kind",
       .help = "files that a file.content step has published" },
-    { "replace", PARAM_BOOL, .fallback = "true", .decides = "!content",
+    { "replace", PARAM_BOOL, .fallback = "true", .aspect = "!content",
       .help = "false: leave the content of an existing file unchanged" },
     FILE_WRITE_PARAMS,
     { 0 },

@@ -8,12 +8,11 @@
 #include "base/buf.h"
 #include "modules/call.h"
 
-#define FILE_OWNER_PARAMS                                                                  \
-    { "owner", PARAM_STRING, .help = "owner, by name or number", .decides = "owner" },     \
-        { "group", PARAM_STRING, .help = "group, by name or number", .decides = "group" }, \
-    {                                                                                      \
-        "mode", PARAM_MODE, .help = "mode; always octal, with or without quotes",          \
-                            .decides = "mode"                                              \
+#define FILE_OWNER_PARAMS                                                                          \
+    { "owner", PARAM_STRING, .help = "owner, by name or number", .aspect = "owner" },              \
+        { "group", PARAM_STRING, .help = "group, by name or number", .aspect = "group" },          \
+    {                                                                                              \
+        "mode", PARAM_MODE, .help = "mode; always octal, with or without quotes", .aspect = "mode" \
     }
 
 #define FILE_WRITE_PARAMS                                                                          \

@@ -564,7 +564,7 @@ static void rules_claims(Arena *arena, const Value *params, List *claims)
 
 static const Action actions[] = {
     { "rules", "Ensure firewall rules with nftables.", rules_params, rules_check, rules_apply,
-      .verify_all = rules_verify, .claims = rules_claims, .id_param = "table", .waits = true,
+      .verify_all = rules_verify, .claims = rules_claims, .id_param = "table", .may_sleep = true,
       .cost_ms = 100,
       .text = "The step manages one table. It is replaced atomically; other tables are left\n"
               "unchanged. Rules are evaluated in order, and the first match decides; 'policy'\n"

@@ -14,9 +14,9 @@ enum {
 
 static const ParamSpec cloned_params[] = {
     { "name", PARAM_PATH, .required = true, .help = "path of the directory" },
-    { "repo", PARAM_STRING, .decides = "repository", .required = true,
+    { "repo", PARAM_STRING, .aspect = "repository", .required = true,
       .help = "address of the repository: https://..., ssh://..., host:path, or a path" },
-    { "rev", PARAM_STRING, .decides = "revision",
+    { "rev", PARAM_STRING, .aspect = "revision",
       .help = "branch, tag, or full commit hash; default: the repository's default branch" },
     { "depth", PARAM_INT, .fallback = "0", .help = "number of commits to fetch; 0: all" },
     { "submodules", PARAM_BOOL, .fallback = "false", .help = "clone submodules too" },
@@ -617,7 +617,7 @@ static void cloned_claims(Arena *arena, const Value *params, List *claims)
 static const Action actions[] = {
     { "cloned", "Ensure that a directory is a clone of a repository.", cloned_params, cloned_check,
       cloned_apply, .verify_all = cloned_verify, .claims = cloned_claims, .cost_ms = 2000,
-      .resource = "path name", .wants = "kind=directory",
+      .resource = "path name", .desired_state = "kind=directory",
       .text = "With a branch, the clone follows it; with a tag or a full commit hash, it stays\n"
               "there. No network access is needed if the commit is already checked out. A new\n"
               "clone is created next to its destination and moved there when complete.\n"

@@ -13,9 +13,9 @@ enum {
 
 static const ParamSpec download_params[] = {
     { "name", PARAM_FILE, .required = true, .help = "path of the file" },
-    { "url", PARAM_STRING, .decides = "content@download", .required = true,
+    { "url", PARAM_STRING, .aspect = "content@download", .required = true,
       .help = "address: https://... or http://..." },
-    { "digest", PARAM_STRING, .decides = "digest",
+    { "digest", PARAM_STRING, .aspect = "digest",
       .help = "required digest of the file: 'sha256:' or 'sha512:' and hexadecimal digits" },
     { "pin", PARAM_BOOL, .fallback = "false",
       .help =
@@ -365,7 +365,7 @@ static void download_claims(Arena *arena, const Value *params, List *claims)
 static const Action actions[] = {
     { "download", "Ensure that a file is downloaded from a web server.", download_params,
       download_check, download_apply, .verify_all = download_verify, .claims = download_claims,
-      .cost_ms = 2000, .resource = "path name", .wants = "kind=file",
+      .cost_ms = 2000, .resource = "path name", .desired_state = "kind=file",
       .text = "'digest' is the required digest of the file. If the file already has this\n"
               "digest, it is left unchanged and the server is not contacted, in a run or in a\n"
               "plan. With 'pin: true' the first download from an address is trusted, and its\n"

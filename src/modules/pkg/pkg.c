@@ -7,7 +7,7 @@
 
 static const ParamSpec held_params[] = {
     PACKAGE_NAMES,
-    { "hold", PARAM_BOOL, .decides = "hold", .fallback = "true",
+    { "hold", PARAM_BOOL, .aspect = "hold", .fallback = "true",
       .help = "whether to hold the packages; false releases them" },
     PACKAGE_PROVIDER,
     PACKAGE_LOCK,
@@ -318,7 +318,7 @@ static bool uptodate_apply(Call *call, Outcome *outcome, Error *err)
 
 static const ParamSpec installed_params[] = {
     { "name", PARAM_STRING, .help = "a package" },
-    { "version", PARAM_STRING, .decides = "version",
+    { "version", PARAM_STRING, .aspect = "version",
       .help = "version of 'name': '1.2-3', a pattern '1.2*', or comparisons '>=1.2, <2'" },
     { "pkgs", PARAM_VERSIONS, .help = "several packages, each as NAME or 'NAME: VERSION'" },
     { "refresh", PARAM_BOOL,
@@ -392,7 +392,7 @@ static const Action actions[] = {
     { "installed", "Ensure that packages are installed.", installed_params, installed_check,
       packages_apply, .verify_all = package_step_verify, .claims = installed_claims,
       .merge = packages_merge, .stage = STAGE_PACKAGES, .cost_ms = 5000,
-      .resource = "package name|pkgs", .wants = "state=installed",
+      .resource = "package name|pkgs", .desired_state = "state=installed",
       .text = "A version can be exact ('1.2-3'), a pattern ('1.2*'), or a list of comparisons\n"
               "that must all be true ('>=1.2, <2'). Versions are compared by the rules of the\n"
               "machine's package manager. Without a version, any installed version is accepted.\n"
@@ -424,7 +424,7 @@ static const Action actions[] = {
     { "latest", "Ensure that the newest versions of packages are installed.", latest_params,
       latest_check, packages_apply, .verify_all = package_step_verify, .claims = latest_claims,
       .merge = packages_merge, .stage = STAGE_PACKAGES, .cost_ms = 5000,
-      .resource = "package name|pkgs", .wants = "state=installed version=latest",
+      .resource = "package name|pkgs", .desired_state = "state=installed version=latest",
       .text =
           "The newest version is the one that the package manager prefers, considering pins and\n"
           "priorities. The index is refreshed once per run if it is older than 'index_age' or\n"
@@ -435,7 +435,7 @@ static const Action actions[] = {
     { "removed", "Ensure that packages are not installed.", removed_params, removed_check,
       packages_apply, .verify_all = package_step_verify, .claims = removed_claims,
       .merge = packages_merge, .stage = STAGE_PACKAGES, .cost_ms = 3000,
-      .resource = "package name|pkgs", .wants = "state=absent",
+      .resource = "package name|pkgs", .desired_state = "state=absent",
       .text =
           "Packages that depend on them are removed too. The changes list them; with apt, so does\n"
           "a plan.\n",

@@ -85,7 +85,7 @@ static void repo_claims(Arena *arena, Value name, Value provider, List *claims)
 
 static const ParamSpec repo_managed_params[] = {
     { "name", PARAM_STRING, .required = true, .help = "name of the repository and of its file" },
-    { "uris", PARAM_STRINGS, .decides = "location",
+    { "uris", PARAM_STRINGS, .aspect = "location",
       .help = "addresses of the repository; dnf's baseurl" },
     { "suites", PARAM_STRINGS,
       .help = "apt: suites such as bookworm, or a path that ends with '/'" },
@@ -464,7 +464,7 @@ static const Action actions[] = {
     { "managed", "Ensure that a package repository is configured.", repo_managed_params,
       repo_managed_check, repo_managed_apply, .verify_all = repo_managed_verify,
       .claims = repo_managed_claims, .stage = STAGE_SOURCES, .resource = "repository name",
-      .wants = "state=present",
+      .desired_state = "state=present",
       .text = "For apt this is the file NAME.sources in /etc/apt/sources.list.d, or NAME.list\n"
               "with 'format: oneline'; for dnf NAME.repo in /etc/yum.repos.d, for zypper in\n"
               "/etc/zypp/repos.d.\n"
@@ -486,7 +486,7 @@ static const Action actions[] = {
                  "    - provider: apt\n" },
     { "absent", "Ensure that a package repository is not configured.", repo_absent_params,
       repo_absent_check, repo_absent_apply, .claims = repo_absent_claims, .stage = STAGE_SOURCES,
-      .resource = "repository name", .wants = "state=absent",
+      .resource = "repository name", .desired_state = "state=absent",
       .text =
           "Its key is removed too, unless another repository uses it. Installed packages stay.\n",
       .example = "- name: no repository of the shop\n"

@@ -64,7 +64,7 @@ static bool status_check(Call *call, Outcome *outcome, Error *err)
 static const Action actions[] = {
     { "ensure", "Ensure that a systemd unit is in a given state.", ensure_params, ensure_check,
       ensure_apply, ensure_react, .verify_all = ensure_verify, .claims = ensure_claims,
-      .reaction = ensure_reaction, .since = ensure_since, .waits = true, .cost_ms = 500,
+      .reaction = ensure_reaction, .last_start = ensure_since, .may_sleep = true, .cost_ms = 500,
       .resource = "unit name",
       .text = "Settings that are not specified are left unchanged. 'restarted' and 'reloaded'\n"
               "are performed in every run. To restart a service after a change, let it watch\n"
@@ -91,7 +91,7 @@ static const Action actions[] = {
                  "    - enabled: true\n" },
     { "unit", "Ensure that a unit file or drop-in is installed and loaded.", unit_params,
       unit_check, unit_apply, .verify_all = unit_verify, .claims = unit_claims, .merge = unit_merge,
-      .cost_ms = 100, .resource = "unit-file name", .part = "dropin", .writes_claims = true,
+      .cost_ms = 100, .resource = "unit-file name", .part = "dropin", .writes_whole_files = true,
       .text = "The file is /etc/systemd/system/NAME, or with 'dropin' NAME.d/DROPIN.conf there.\n"
               "After a change, systemd reloads its files (daemon-reload) before any other step\n"
               "uses the unit, with --order genius once for all ready steps; if the run is\n"

@@ -177,7 +177,7 @@ static const ParamSpec authorized_key_params[] = {
     { "options", PARAM_STRINGS,
       .help = "options of the key, such as restrict; default: unchanged" },
     { "comment", PARAM_STRING, .help = "comment of the key" },
-    { "state", PARAM_STRING, .decides = "state", .fallback = "present", .choices = "present|absent",
+    { "state", PARAM_STRING, .aspect = "state", .fallback = "present", .choices = "present|absent",
       .help = "whether the key is authorized" },
     { 0 },
 };
@@ -422,7 +422,7 @@ static const ParamSpec known_host_params[] = {
                      .help = "user for whom the host is known; default: all "
                              "users",
                      .claims = "needs:user" },
-    { "state", PARAM_STRING, .decides = "state", .fallback = "present", .choices = "present|absent",
+    { "state", PARAM_STRING, .aspect = "state", .fallback = "present", .choices = "present|absent",
       .help = "whether the host is known" },
     { 0 },
 };

@@ -319,7 +319,7 @@ static void a_role_takes_memory_in_proportion_to_its_size(void **state)
     arena_init(&own, ARENA_UNLIMITED);
     assert_true(access_role_parse(&own, STR("x"), json(world, buf_c(&text)), STR("/spec/rules"),
                                   &known, &made, &world->faults));
-    assert_in_range(own.held, 1, RATIO_MAX * text.len);
+    assert_in_range(own.chunk_bytes, 1, RATIO_MAX * text.len);
     arena_clear(&own);
 }
 

@@ -28,7 +28,7 @@ static void zero_and_large_sizes_can_be_allocated(void **state)
     arena_init(&arena, ARENA_UNLIMITED);
     assert_non_null(arena_alloc(&arena, 0)); /* before there is any chunk */
     assert_non_null(arena_alloc_zero(&arena, 0));
-    assert_int_equal(arena.held, 0);
+    assert_int_equal(arena.chunk_bytes, 0);
     char *large = arena_alloc_zero(&arena, 5 << 20); /* larger than any chunk */
     assert_int_equal(large[0] | large[(5 << 20) - 1], 0);
     assert_non_null(arena_alloc(&arena, 1));
@@ -62,7 +62,7 @@ static void try_alloc_stays_within_the_budget(void **state)
     assert_false(arena_exceeded(&arena));
     assert_null(arena_try_alloc(&arena, 5000));
     assert_true(arena_exceeded(&arena));
-    assert_true(arena.held <= 10000);
+    assert_true(arena.chunk_bytes <= 10000);
 
     arena_clear(&arena);
     assert_null(arena_try_alloc(&arena, SIZE_MAX));
@@ -86,7 +86,7 @@ static void try_alloc_is_exact_at_the_limit(void **state)
         for (size_t size = 1; arena_try_alloc(&arena, size) != NULL; size += 37) {
             assert_false(arena_exceeded(&arena));
         }
-        assert_true(arena.held <= budget);
+        assert_true(arena.chunk_bytes <= budget);
     }
 }
 
@@ -107,7 +107,7 @@ static void a_mark_releases_everything_after_it(void **state)
     assert_str(kept, "kept");
     assert_ptr_equal(arena_alloc(&arena, 100), first); /* the same memory again */
     arena_release(&arena, empty);
-    assert_int_equal(arena.held, 0);
+    assert_int_equal(arena.chunk_bytes, 0);
     assert_non_null(arena_alloc(&arena, 0));
     assert_non_null(arena_alloc(&arena, 50));
 }
@@ -142,7 +142,7 @@ static void a_large_block_grows_in_place(void **state)
         assert_int_equal(block[0], 'x');
         assert_int_equal(block[size - 1], 'x');
         memset(block, 'x', size * 2);
-        assert_true(arena.held < size * 2 + 10000);
+        assert_true(arena.chunk_bytes < size * 2 + 10000);
     }
     char *next = arena_alloc(&arena, 10); /* now it is not the newest any more */
     memset(next, 'y', 10);
@@ -152,7 +152,7 @@ static void a_large_block_grows_in_place(void **state)
     assert_int_equal(next[9], 'y');
     arena_release(&arena, mark);
     assert_str(before, "before");
-    assert_int_equal(arena.held, 4096);
+    assert_int_equal(arena.chunk_bytes, 4096);
 }
 
 static void growth_respects_the_budget(void **state)

@@ -35,7 +35,7 @@ static void bytes_are_written(void **state)
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         Buf text = buf_make(BUF_UNLIMITED);
-        base64_put(&text, cases[i].bytes);
+        base64_encode(&text, cases[i].bytes);
         assert_str(buf_str(&text), cases[i].text);
         buf_clear(&text);
     }

@@ -10,7 +10,7 @@ static void check(uint64_t number)
     char expected[24], room[24];
     snprintf(expected, sizeof expected, "%" PRIu64, number);
     char *end = room + sizeof room;
-    char *start = decimal_before(end, number);
+    char *start = decimal_write_before(end, number);
     assert_int_equal(end - start, strlen(expected));
     assert_memory_equal(start, expected, (size_t)(end - start));
 }

@@ -9,22 +9,22 @@ static void digits_survive_a_round_trip(void **state)
     for (size_t i = 0; i < sizeof bytes; i++) {
         bytes[i] = (unsigned char)i;
     }
-    hex_put(bytes, sizeof bytes, digits);
+    hex_encode(bytes, sizeof bytes, digits);
     assert_int_equal(strlen(digits), 2 * sizeof bytes);
     assert_memory_equal(digits, "000102", 6);
-    assert_true(hex_is(str_from_c(digits)));
-    hex_get(digits, sizeof back, back);
+    assert_true(hex_is_valid(str_from_c(digits)));
+    hex_decode(digits, sizeof back, back);
     assert_memory_equal(bytes, back, sizeof bytes);
 }
 
 static void only_lowercase_digits_are_accepted(void **state)
 {
-    assert_true(hex_is(STR("0123456789abcdef")));
-    assert_true(hex_is(STR("")));
+    assert_true(hex_is_valid(STR("0123456789abcdef")));
+    assert_true(hex_is_valid(STR("")));
     static const char others[] = { 'A', 'F', 'g', '/', ':', '`', ' ', '\0', '\xff' };
     for (size_t i = 0; i < sizeof others; i++) {
         char text[] = { '0', others[i], '0' };
-        assert_false(hex_is(str_from(text, sizeof text)));
+        assert_false(hex_is_valid(str_from(text, sizeof text)));
     }
 }
 

@@ -27,9 +27,9 @@ static int set_up(void **state)
     return 0;
 }
 
-static void assert_holds(const Ordered *ordered, const bool there[ITEMS])
+static void assert_holds(const OrderedSet *ordered, const bool there[ITEMS])
 {
-    OrderedCursor at = ordered_from(ordered, STR_EMPTY);
+    OrderedCursor at = ordered_lower_bound(ordered, STR_EMPTY);
     uint32_t count = 0;
     for (uint32_t i = 0; i < ITEMS; i++) {
         if (there[i]) {
@@ -45,13 +45,13 @@ static void assert_holds(const Ordered *ordered, const bool there[ITEMS])
 
 static void sorted_insertion_fills_the_leaves(void **state)
 {
-    Ordered ordered = { 0 };
+    OrderedSet ordered = { 0 };
     bool there[ITEMS];
     for (uint32_t i = 0; i < ITEMS; i++) {
         assert_null(ordered_put(&ordered, &items[i].key));
         there[i] = true;
     }
-    assert_int_equal(ordered.leaf_count, (ITEMS + ORDERED_LEAF - 1) / ORDERED_LEAF);
+    assert_int_equal(ordered.leaf_count, (ITEMS + ORDERED_LEAF_MAX - 1) / ORDERED_LEAF_MAX);
     assert_holds(&ordered, there);
     ordered_clear(&ordered);
     assert_null(ordered_find(&ordered, items[0].key));
@@ -59,7 +59,7 @@ static void sorted_insertion_fills_the_leaves(void **state)
 
 static void items_can_be_added_and_removed_in_any_order(void **state)
 {
-    Ordered ordered = { 0 };
+    OrderedSet ordered = { 0 };
     bool there[ITEMS] = { false };
     uint32_t random_state = 1;
     for (uint32_t turn = 0; turn < 20 * ITEMS; turn++) {
@@ -89,7 +89,7 @@ static void items_can_be_added_and_removed_in_any_order(void **state)
 
 static void an_item_replaces_another_with_the_same_key(void **state)
 {
-    Ordered ordered = { 0 };
+    OrderedSet ordered = { 0 };
     assert_null(ordered_put(&ordered, &items[1].key));
     assert_ptr_equal(ordered_put(&ordered, &others[1].key), &items[1]);
     assert_ptr_equal(ordered_find(&ordered, items[1].key), &others[1]);
@@ -100,15 +100,15 @@ static void an_item_replaces_another_with_the_same_key(void **state)
 
 static void iteration_starts_at_or_after_a_key(void **state)
 {
-    Ordered ordered = { 0 };
+    OrderedSet ordered = { 0 };
     for (uint32_t i = ITEMS; i > 0; i--) {
         (void)ordered_put(&ordered, &items[i - 1].key);
     }
     for (uint32_t i = 0; i < ITEMS; i++) {
         char between[8];
         snprintf(between, sizeof between, "%06u", 2 * i + 1);
-        OrderedCursor at = ordered_from(&ordered, items[i].key);
-        OrderedCursor behind = ordered_from(&ordered, str_from_c(between));
+        OrderedCursor at = ordered_lower_bound(&ordered, items[i].key);
+        OrderedCursor behind = ordered_lower_bound(&ordered, str_from_c(between));
         assert_ptr_equal(ordered_next(&ordered, &at), &items[i]);
         assert_ptr_equal(ordered_next(&ordered, &behind), i + 1 < ITEMS ? &items[i + 1] : NULL);
     }

@@ -209,9 +209,9 @@ static void messages_are_safe_to_show_and_bounded(void **state)
 static void errors_are_listed_first_and_counted(void **state)
 {
     Fixture *fixture = *state;
-    problems_add_as(&fixture->problems, SEVERITY_WARNING, NULL, NULL, 0, 0, "one");
+    problems_add_severity(&fixture->problems, SEVERITY_WARNING, NULL, NULL, 0, 0, "one");
     problems_add(&fixture->problems, NULL, NULL, 0, 0, "two");
-    problems_add_as(&fixture->problems, SEVERITY_HINT, NULL, NULL, 0, 0, "three");
+    problems_add_severity(&fixture->problems, SEVERITY_HINT, NULL, NULL, 0, 0, "three");
     problems_add(&fixture->problems, NULL, NULL, 0, 0, "four");
     assert_int_equal(fixture->problems.errors, 2);
     assert_str(printed(fixture), "error: two\n\nerror: four\n\nwarning: one\n\nhint: three\n\n"
@@ -222,7 +222,7 @@ static void problems_past_the_maximum_are_only_counted(void **state)
 {
     Fixture *fixture = *state;
     for (int i = 0; i < PROBLEMS_MAX; i++) {
-        problems_add_as(&fixture->problems, SEVERITY_WARNING, "E0001", NULL, 0, 0, "w%d", i);
+        problems_add_severity(&fixture->problems, SEVERITY_WARNING, "E0001", NULL, 0, 0, "w%d", i);
     }
     assert_int_equal(fixture->problems.errors, 0);
     size_t used = arena_used(&fixture->arena);
@@ -241,13 +241,13 @@ static void hints_for_a_location_can_be_withdrawn(void **state)
     Fixture *fixture = *state;
     Problems *problems = &fixture->problems;
     Source source = source_of(STR("a: 0644\nb: 0644\n"));
-    problems_add_as(problems, SEVERITY_HINT, "E0132", &source, 3, 4, "first");
-    problems_add_as(problems, SEVERITY_HINT, "E0132", &source, 11, 4, "second");
-    problems_add_as(problems, SEVERITY_HINT, "E0131", &source, 11, 4, "of another code");
+    problems_add_severity(problems, SEVERITY_HINT, "E0132", &source, 3, 4, "first");
+    problems_add_severity(problems, SEVERITY_HINT, "E0132", &source, 11, 4, "second");
+    problems_add_severity(problems, SEVERITY_HINT, "E0131", &source, 11, 4, "of another code");
     problems_add(problems, "E0132", &source, 11, 4, "an error");
-    problems_withdraw(problems, "E0132", NULL, 11);
+    problems_remove_warning(problems, "E0132", NULL, 11);
     assert_int_equal(problems->count, 4);
-    problems_withdraw(problems, "E0132", &source, 11);
+    problems_remove_warning(problems, "E0132", &source, 11);
     assert_int_equal(problems->count, 3);
     assert_str(problems->items[0].message, "first");
     assert_str(problems->items[1].message, "of another code");
@@ -277,7 +277,7 @@ static void json_has_the_same_content(void **state)
     problem_add_origin(&fixture->arena, problem, STR("job"), 0);
     problem_add_note(&fixture->arena, problem, STR("in item 2 of the loop"), STR("a.j2"), 3);
     problem_add_note(&fixture->arena, problem, STR("on a Monday"), STR_EMPTY, 0);
-    problems_add_as(&fixture->problems, SEVERITY_WARNING, NULL, NULL, 0, 0, "\xff\n");
+    problems_add_severity(&fixture->problems, SEVERITY_WARNING, NULL, NULL, 0, 0, "\xff\n");
     problems_print_json(&fixture->problems, &fixture->out);
     assert_str(
         buf_str(&fixture->out),

@@ -6,7 +6,7 @@
 
 static void a_burst_is_accepted_and_must_be_repaid(void **state)
 {
-    Rate rate = { 0 };
+    RateBucket rate = { 0 };
     RateLimit limit = { .per_second = 10, .burst = 5 };
     for (int i = 0; i < 5; i++) {
         assert_true(rate_take(&rate, limit, 1000, 1));
@@ -26,7 +26,7 @@ static void a_burst_is_accepted_and_must_be_repaid(void **state)
 
 static void a_full_bucket_accepts_more_than_a_burst(void **state)
 {
-    Rate rate = { 0 };
+    RateBucket rate = { 0 };
     RateLimit limit = { .per_second = 10, .burst = 5 };
     assert_true(rate_take(&rate, limit, 0, 20));
     assert_false(rate_take(&rate, limit, 1499, 1));
@@ -37,7 +37,7 @@ static void a_full_bucket_accepts_more_than_a_burst(void **state)
 
 static void without_a_limit_everything_is_accepted(void **state)
 {
-    Rate rate = { 0 };
+    RateBucket rate = { 0 };
     assert_true(rate_take(&rate, (RateLimit){ 0 }, 0, INT64_MAX / 2000));
     assert_true(rate_take(&rate, (RateLimit){ 0 }, 0, INT64_MAX / 2000));
     assert_int_equal(rate_wait_ms(&rate, (RateLimit){ 0 }, 0, 1), 0);

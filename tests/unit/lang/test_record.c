@@ -60,10 +60,10 @@ static bool color_read(Arena *into, Value value, void *member, Error *err)
     Str text = value_str(value);
     unsigned char bytes[3];
     Color *color = member;
-    if (text.len != 6 || !hex_is(text)) {
+    if (text.len != 6 || !hex_is_valid(text)) {
         return error_set(err, ERROR_INVALID, "must be six hexadecimal digits");
     }
-    hex_get(text.data, sizeof bytes, bytes);
+    hex_decode(text.data, sizeof bytes, bytes);
     *color = (Color){ bytes[0], bytes[1], bytes[2] };
     return true;
 }

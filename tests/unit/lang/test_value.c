@@ -367,7 +367,7 @@ static void copies_stop_at_the_budget(void **state)
     arena_init(&small, 1 << 20);
     value_copy(&small, doubling);
     assert_true(arena_exceeded(&small));
-    assert_true(small.held < 2 << 20);
+    assert_true(small.chunk_bytes < 2 << 20);
 
     Value deep = text("x");
     for (int i = 0; i < 100000; i++) {

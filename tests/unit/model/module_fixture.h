@@ -44,7 +44,7 @@ static const ParamSpec test_cmd_params[] = {
 };
 static const Action test_cmd_actions[] = {
     { "run", "A command.", test_cmd_params, test_function, test_function, .react = test_function,
-      .repeats = true },
+      .always_changes = true },
     { 0 },
 };
 static const Module test_cmd = { "cmd", "Commands.", "cmd", test_cmd_actions };

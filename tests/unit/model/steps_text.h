@@ -76,7 +76,7 @@ static const Module world_modules[] = {
     WORLD_MODULE("test", .react = world_function),
     WORLD_MODULE("file", .claims = world_claims),
     WORLD_MODULE("svc", .react = world_function),
-    WORLD_MODULE("sleep", .waits = true),
+    WORLD_MODULE("sleep", .may_sleep = true),
     WORLD_MODULE("slow", .cost_ms = 1000),
     WORLD_MODULE("repo", .stage = STAGE_SOURCES),
     WORLD_MODULE("pkg", .stage = STAGE_PACKAGES, .merge = world_merge),
@@ -132,10 +132,10 @@ static inline void world_requisites(World *world, StepSpec *spec, Requisite like
         Requisite requisite = like;
         /* The position points into the text, so that problems show what they refer to. */
         const Source *source = sources_get(&world->sources, 1);
-        requisite.place = value_string(ref);
-        requisite.place.source = 1;
-        requisite.place.start = (uint32_t)(ref.data - source->text.data);
-        requisite.place.span = (uint32_t)ref.len;
+        requisite.location = value_string(ref);
+        requisite.location.source = 1;
+        requisite.location.start = (uint32_t)(ref.data - source->text.data);
+        requisite.location.span = (uint32_t)ref.len;
         size_t colon = str_find(ref, STR(":"), 0);
         requisite.pattern = colon == STR_NOT_FOUND ? ref : str_from_offset(ref, colon + 1);
         Str before = str_slice(ref, 0, colon == STR_NOT_FOUND ? 0 : colon);
@@ -241,11 +241,11 @@ static inline void world_line(World *world, Str line, const Job **job)
     spec->when = spec->success = spec->proceed = &condition_none;
     spec->run = ARENA_NEW(&world->arena, RunOptions);
     spec->order = ORDER_NONE;
-    spec->place = value_string(name);
-    spec->place.source = 1;
-    spec->place.start = (uint32_t)(name.data - sources_get(&world->sources, 1)->text.data);
-    spec->place.span = (uint32_t)name.len;
-    spec->name_place = spec->place;
+    spec->location = value_string(name);
+    spec->location.source = 1;
+    spec->location.start = (uint32_t)(name.data - sources_get(&world->sources, 1)->text.data);
+    spec->location.span = (uint32_t)name.len;
+    spec->name_location = spec->location;
     Step step = { .spec = spec, .name = name, .item = value_missing() };
     Str each = STR_EMPTY, word;
     while (str_split_next(&line, ' ', &word)) {

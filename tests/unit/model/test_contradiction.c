@@ -9,11 +9,11 @@ enum {
 
 static const ParamSpec params[] = {
     { "name", PARAM_PATH, .help = "path" },
-    { "content", PARAM_STRING, .decides = "content", .help = "text" },
+    { "content", PARAM_STRING, .aspect = "content", .help = "text" },
     { 0 },
 };
 static const Action action = {
-    .name = "managed", .params = params, .resource = "path name", .wants = "kind=file"
+    .name = "managed", .params = params, .resource = "path name", .desired_state = "kind=file"
 };
 
 /* Two steps about one file. */

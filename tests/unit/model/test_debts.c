@@ -52,9 +52,9 @@ static DebtBook *begin(void **state)
 static void a_change_owes_until_the_reaction(void **state)
 {
     DebtBook *book = begin(state);
-    debt_book_act(book, STR("conf"), 2000);
+    debt_book_start_action(book, STR("conf"), 2000);
     assert_int_equal(debt_book_kinds(book, STR("nginx")), 0);
-    debt_book_done(book, STR("conf"), true);
+    debt_book_finish_action(book, STR("conf"), true);
     assert_int_equal(debt_book_kinds(book, STR("nginx")), WATCH);
     assert_int_equal(debt_book_kinds(book, STR("reload")), ONCHANGES);
     assert_int_equal(debt_book_kinds(book, STR("mail")), 0);
@@ -73,8 +73,8 @@ static void a_change_owes_until_the_reaction(void **state)
 static void a_step_that_changed_nothing_owes_nothing(void **state)
 {
     DebtBook *book = begin(state);
-    debt_book_act(book, STR("conf"), 2000);
-    debt_book_done(book, STR("conf"), false);
+    debt_book_start_action(book, STR("conf"), 2000);
+    debt_book_finish_action(book, STR("conf"), false);
     debt_book_end(book);
     assert_int_equal(debt_book_count(book), 0);
 }
@@ -82,7 +82,7 @@ static void a_step_that_changed_nothing_owes_nothing(void **state)
 static void an_effect_without_outcome_counts_as_a_change(void **state)
 {
     DebtBook *book = begin(state);
-    debt_book_act(book, STR("key"), 2000);
+    debt_book_start_action(book, STR("key"), 2000);
     debt_book_recover(book, STR("b1"));
     assert_int_equal(debt_book_kinds(book, STR("nginx")), WATCH);
     assert_int_equal(debt_book_kinds(book, STR("mail")), LISTEN);
@@ -94,8 +94,8 @@ static void an_effect_without_outcome_counts_as_a_change(void **state)
 static void after_a_power_failure_everything_unknown_counts(void **state)
 {
     DebtBook *book = begin(state);
-    debt_book_act(book, STR("conf"), 2000);
-    debt_book_done(book, STR("conf"), false);
+    debt_book_start_action(book, STR("conf"), 2000);
+    debt_book_finish_action(book, STR("conf"), false);
     debt_book_recover(book, STR("b2"));
     assert_int_equal(debt_book_kinds(book, STR("nginx")), WATCH); /* of key */
     assert_int_equal(debt_book_kinds(book, STR("reload")), 0);
@@ -105,11 +105,11 @@ static void after_a_power_failure_everything_unknown_counts(void **state)
 static void after_a_power_failure_paid_debts_are_owed_again(void **state)
 {
     DebtBook *book = begin(state);
-    debt_book_act(book, STR("conf"), 2000);
-    debt_book_done(book, STR("conf"), true);
+    debt_book_start_action(book, STR("conf"), 2000);
+    debt_book_finish_action(book, STR("conf"), true);
     debt_book_pay(book, STR("nginx"));
-    debt_book_act(book, STR("key"), 2000);
-    debt_book_done(book, STR("key"), false);
+    debt_book_start_action(book, STR("key"), 2000);
+    debt_book_finish_action(book, STR("key"), false);
     debt_book_recover(book, STR("b2"));
     assert_int_equal(debt_book_kinds(book, STR("nginx")), WATCH); /* of both causes */
     assert_int_equal(debt_book_kinds(book, STR("reload")), ONCHANGES);
@@ -120,8 +120,8 @@ static void after_a_power_failure_paid_debts_are_owed_again(void **state)
 static void paid_debts_stay_paid_if_only_the_process_died(void **state)
 {
     DebtBook *book = begin(state);
-    debt_book_act(book, STR("conf"), 2000);
-    debt_book_done(book, STR("conf"), true);
+    debt_book_start_action(book, STR("conf"), 2000);
+    debt_book_finish_action(book, STR("conf"), true);
     debt_book_pay(book, STR("nginx"));
     debt_book_recover(book, STR("b1"));
     assert_int_equal(debt_book_kinds(book, STR("nginx")), 0);
@@ -130,8 +130,8 @@ static void paid_debts_stay_paid_if_only_the_process_died(void **state)
 static void paid_debts_of_a_finished_run_stay_paid(void **state)
 {
     DebtBook *book = begin(state);
-    debt_book_act(book, STR("conf"), 2000);
-    debt_book_done(book, STR("conf"), true);
+    debt_book_start_action(book, STR("conf"), 2000);
+    debt_book_finish_action(book, STR("conf"), true);
     debt_book_pay(book, STR("nginx"));
     debt_book_pay(book, STR("reload"));
     debt_book_end(book);
@@ -143,12 +143,12 @@ static void paid_debts_of_a_finished_run_stay_paid(void **state)
 static void a_later_run_without_change_does_not_end_an_older_debt(void **state)
 {
     DebtBook *book = begin(state);
-    debt_book_act(book, STR("conf"), 2000);
-    debt_book_done(book, STR("conf"), true);
+    debt_book_start_action(book, STR("conf"), 2000);
+    debt_book_finish_action(book, STR("conf"), true);
     debt_book_end(book);
     debt_book_begin(book, STR("r2"), STR("b1"), 3000, edges, COUNT_OF(edges));
-    debt_book_act(book, STR("conf"), 4000);
-    debt_book_done(book, STR("conf"), false);
+    debt_book_start_action(book, STR("conf"), 4000);
+    debt_book_finish_action(book, STR("conf"), false);
     debt_book_end(book);
     assert_int_equal(debt_book_kinds(book, STR("reload")), ONCHANGES);
     uint32_t at = 0;
@@ -159,18 +159,18 @@ static void a_later_run_without_change_does_not_end_an_older_debt(void **state)
 static void a_reaction_does_not_pay_for_a_change_in_progress(void **state)
 {
     DebtBook *book = begin(state);
-    debt_book_act(book, STR("conf"), 2000);
-    debt_book_done(book, STR("conf"), true);
-    debt_book_act(book, STR("key"), 2100);
+    debt_book_start_action(book, STR("conf"), 2000);
+    debt_book_finish_action(book, STR("conf"), true);
+    debt_book_start_action(book, STR("key"), 2100);
     debt_book_pay(book, STR("nginx"));
-    debt_book_done(book, STR("key"), true);
+    debt_book_finish_action(book, STR("key"), true);
     assert_int_equal(debt_book_kinds(book, STR("nginx")), WATCH);
 }
 
 static void a_crash_between_reaction_and_end_of_change_owes_it(void **state)
 {
     DebtBook *book = begin(state);
-    debt_book_act(book, STR("key"), 2100);
+    debt_book_start_action(book, STR("key"), 2100);
     debt_book_pay(book, STR("nginx"));
     debt_book_recover(book, STR("b1"));
     assert_int_equal(debt_book_kinds(book, STR("nginx")), WATCH);
@@ -180,13 +180,13 @@ static void a_cause_can_change_again_after_the_reaction(void **state)
 {
     DebtBook *book = begin(state);
     for (int i = 0; i < 3; i++) {
-        debt_book_act(book, STR("conf"), 2000 + i);
-        debt_book_done(book, STR("conf"), true);
+        debt_book_start_action(book, STR("conf"), 2000 + i);
+        debt_book_finish_action(book, STR("conf"), true);
         assert_int_equal(debt_book_kinds(book, STR("nginx")), WATCH);
         debt_book_pay(book, STR("nginx"));
         assert_int_equal(debt_book_kinds(book, STR("nginx")), 0);
     }
-    debt_book_act(book, STR("conf"), 3000);
+    debt_book_start_action(book, STR("conf"), 3000);
     debt_book_recover(book, STR("b1"));
     assert_int_equal(debt_book_kinds(book, STR("nginx")), WATCH);
 }
@@ -194,13 +194,13 @@ static void a_cause_can_change_again_after_the_reaction(void **state)
 static void a_removed_edge_owes_nothing_new(void **state)
 {
     DebtBook *book = begin(state);
-    debt_book_act(book, STR("conf"), 2000);
-    debt_book_done(book, STR("conf"), true);
+    debt_book_start_action(book, STR("conf"), 2000);
+    debt_book_finish_action(book, STR("conf"), true);
     debt_book_end(book);
     debt_book_begin(book, STR("r2"), STR("b1"), 3000, &edges[3], 1);
     debt_book_pay(book, STR("nginx"));
-    debt_book_act(book, STR("conf"), 4000);
-    debt_book_done(book, STR("conf"), true);
+    debt_book_start_action(book, STR("conf"), 4000);
+    debt_book_finish_action(book, STR("conf"), true);
     assert_int_equal(debt_book_kinds(book, STR("nginx")), 0);
     assert_int_equal(debt_book_kinds(book, STR("reload")), ONCHANGES);
 }

@@ -85,7 +85,7 @@ static void nested_jobs_narrow_and_keep_their_conditions(void **state)
     assert_ids(&site, "one#cmd.run 1\nopen#cmd.run 3\n");
     const Job *one = site.steps.items[0].spec->job;
     assert_int_equal(one->gate_count, 1);
-    assert_true(one->gates[0]->when.given);
+    assert_true(one->gates[0]->when.is_set);
     assert_int_equal(one->gates[0]->when.retry.interval_ms, 15000);
     assert_non_null(one->gates[0]->outer);
     assert_null(one->gates[0]->outer->outer);
@@ -280,11 +280,11 @@ static void one_job_can_be_selected(void **state)
     test_site_open(&site, files);
     assert_true(site_load(&site.load, &site.site));
     Str only[] = { STR("a") };
-    Expansion expansion = { .only = only, .only_count = 1 };
+    Expansion expansion = { .only_jobs = only, .only_job_count = 1 };
     assert_true(site_expand(site.site, &expansion, &site.steps));
     assert_ids(&site, "b#cmd.run b\na#cmd.run a\n");
     Str wrong[] = { STR("aa") };
-    expansion.only = wrong;
+    expansion.only_jobs = wrong;
     assert_false(site_expand(site.site, &expansion, &site.steps));
     assert_reported(&site, "E0301 jobs/aa.yaml:0:0 file 'jobs/aa.yaml' not found\n");
 }

@@ -546,8 +546,8 @@ static void steps_are_found_by_id_and_by_unique_name(void **state)
     assert_int_equal(step, 3);
     assert_false(graph_find(graph, STR("a"), &step));
     assert_false(graph_find(graph, STR("z"), &step));
-    assert_str(graph_call(graph, 0, 1), "a");
-    assert_str(graph_call(graph, 2, 1), "web#a");
+    assert_str(graph_step_label(graph, 0, 1), "a");
+    assert_str(graph_step_label(graph, 2, 1), "web#a");
     world_clear(&world);
 }
 

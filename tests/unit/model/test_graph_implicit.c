@@ -38,9 +38,9 @@ static void put_template(World *world, Templates *templates, const Case *c)
     bool until = str_eq(where, STR("until"));
     RunOptions *options = ARENA_NEW(&world->arena, RunOptions);
     Condition *condition = ARENA_NEW(&world->arena, Condition);
-    options->retry.given = until;
+    options->retry.is_set = until;
     spec->run = options;
-    condition->given = !until;
+    condition->is_set = !until;
     *(str_eq(where, STR("when"))      ? &spec->when
       : str_eq(where, STR("success")) ? &spec->success
                                       : &spec->proceed) = condition;
@@ -188,7 +188,7 @@ static void conditions_of_the_job_count_for_each_of_its_steps(void **state)
     world_read(&world, STR("a; job:web; x; y"));
     TemplateSettings settings = dynamic_template_settings();
     Templates *templates = templates_new(&settings);
-    JobGate outer = { .when = { .given = true } }, gate = { .outer = &outer };
+    JobGate outer = { .when = { .is_set = true } }, gate = { .outer = &outer };
     assert_true(dynamic_compile_expression(&world.arena, templates, &world.sources,
                                            value_string(STR("steps['main#a'].Changed")),
                                            &outer.when.test, &world.problems));

@@ -36,9 +36,9 @@ static void parameters_are_found_by_position(void **state)
     assert_int_equal(action_param_index(action, STR("name")), 0);
     assert_int_equal(action_param_index(action, STR("nam")), -1);
     assert_string_equal(action_id_params(module, action), "name");
-    assert_true(id_params_hold("name|pkgs", STR("pkgs")));
-    assert_false(id_params_hold("name|pkgs", STR("pkg")));
-    assert_false(id_params_hold(NULL, STR("name")));
+    assert_true(id_params_include("name|pkgs", STR("pkgs")));
+    assert_false(id_params_include("name|pkgs", STR("pkg")));
+    assert_false(id_params_include(NULL, STR("name")));
 }
 
 typedef struct Row {
@@ -152,10 +152,10 @@ static void paths_are_absolute_and_clean(void **state)
         { PARAM_PATH, "/..", "'/'" },
         { PARAM_PATH, "/", "'/'" },
         { PARAM_PATH, "/etc/.hidden", "'/etc/.hidden'" },
-        { PARAM_PLACE, "/etc//motd", "'/etc/motd'" },
-        { PARAM_PLACE, "/etc/./motd/", "'/etc/motd/'" },
-        { PARAM_PLACE, "//", "'/'" },
-        { PARAM_PLACE, "etc/", "must be an absolute path, not 'etc/'" },
+        { PARAM_DESTINATION, "/etc//motd", "'/etc/motd'" },
+        { PARAM_DESTINATION, "/etc/./motd/", "'/etc/motd/'" },
+        { PARAM_DESTINATION, "//", "'/'" },
+        { PARAM_DESTINATION, "etc/", "must be an absolute path, not 'etc/'" },
         { PARAM_FILE, "/etc//motd", "'/etc/motd'" },
         { PARAM_FILE, "/etc/motd/",
           "must be the path of a file, without '/' at the end, not '/etc/motd/'" },

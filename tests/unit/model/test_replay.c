@@ -2,7 +2,7 @@
 
 #include "model/steps_text.h"
 
-/* A run recorded while it is decided: every action finds what `seen` specifies for its step. */
+/* A run recorded while it is decided: every action finds what `observation` specifies for its step. */
 typedef struct Made {
     World world;
     Recording recording;
@@ -11,10 +11,10 @@ typedef struct Made {
 } Made;
 
 /* "a=changed b=failed": the result of each step's action. */
-static Observed seen_of(const char *seen, Str name)
+static Observation seen_of(const char *seen, Str name)
 {
     Str rest = str_from_c(seen), word;
-    Observed observed = { 0 };
+    Observation observed = { 0 };
     while (str_split_next(&rest, ' ', &word)) {
         if (str_starts(word, name) && word.len > name.len && word.data[name.len] == '=') {
             Str what = str_from_offset(word, name.len + 1);
@@ -37,15 +37,15 @@ static void make(Made *made, const char *steps, const char *seen)
         StepStatus *status = &made->results[work.step];
         turn.decision = decide(graph, work, schedule_statuses(schedule), false, arena);
         if (turn.decision.kind != DECIDE_RUN) {
-            conclude_without(status, work.phase, conclude_decision(turn.decision.kind));
+            conclude_not_run(status, work.phase, conclude_decision(turn.decision.kind));
         } else {
-            turn.acted = true;
-            turn.seen = seen_of(seen, graph_step(graph, work.step)->name);
-            conclude_observed(status, work.phase, turn.seen, false);
-            if (turn.seen.failed) {
+            turn.has_observation = true;
+            turn.observation = seen_of(seen, graph_step(graph, work.step)->name);
+            conclude_observation(status, work.phase, turn.observation, false);
+            if (turn.observation.failed) {
                 conclude_failed(status, work.phase);
             } else {
-                conclude_well(status, work.phase);
+                conclude_success(status, work.phase);
             }
         }
         turn.status = *status;
@@ -103,7 +103,7 @@ static void observations_must_match_the_result(void **state)
 {
     Made made;
     make(&made, site, seen);
-    turn_of(&made, "e", PHASE_RUN)->seen.failed = false;
+    turn_of(&made, "e", PHASE_RUN)->observation.failed = false;
     assert_differs(&made, "e", "recorded: failed; what was observed results in: ok");
 }
 
@@ -111,7 +111,7 @@ static void a_result_must_match_later_decisions(void **state)
 {
     Made made;
     make(&made, site, seen);
-    turn_of(&made, "e", PHASE_RUN)->seen.failed = false;
+    turn_of(&made, "e", PHASE_RUN)->observation.failed = false;
     turn_of(&made, "e", PHASE_RUN)->status.result = RESULT_OK;
     assert_differs(&made, "d", "recorded: block, requires 'e', which failed");
 }
@@ -120,7 +120,7 @@ static void a_check_counts_too(void **state)
 {
     Made made;
     make(&made, site, seen);
-    turn_of(&made, "a", PHASE_CHECK)->seen.changed = false;
+    turn_of(&made, "a", PHASE_CHECK)->observation.changed = false;
     assert_differs(&made, "a", "recorded: changed");
 }
 

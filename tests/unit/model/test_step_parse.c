@@ -136,7 +136,7 @@ static void all_fields_of_a_step_are_parsed(void **state)
     const StepSpec *a = site.steps.items[0].spec;
     assert_int_equal(a->order, ORDER_NUMBER);
     assert_int_equal(a->order_number, 7);
-    assert_true(a->when->given && a->success->given && a->proceed->given);
+    assert_true(a->when->is_set && a->success->is_set && a->proceed->is_set);
     assert_int_equal(a->proceed->retry.interval_ms, 15000);
     assert_int_equal(a->proceed->retry.limit, 20);
     assert_false(a->run->sync);

@@ -61,7 +61,7 @@ static void rows_are_as_described(void **state)
     assert_string_equal(present->params[2].fallback, "3");
     assert_true(rows.extras[0].roots && rows.extras[0].does[EXTENSION_APPLY]);
     assert_int_equal(rows.extras[0].timeout_ms, 30000);
-    assert_true(ask->repeats && rows.extras[1].does[EXTENSION_QUERY]);
+    assert_true(ask->always_changes && rows.extras[1].does[EXTENSION_QUERY]);
     assert_false(rows.extras[1].does[EXTENSION_CHECK] || rows.extras[1].roots);
     assert_int_equal(action_param_count(ask), 0);
     assert_null(rows.module.actions[2].name);

@@ -134,8 +134,8 @@ static void step_merge(MergedCall *calls, uint32_t count)
 
 /* `brief` runs in the thread of the run, the others in a worker. */
 static const Action brief = { "brief", "", world_params, step_check, step_apply, step_react };
-static const Action worker = { "worker",   "",         world_params,   step_check,
-                               step_apply, step_react, .repeats = true };
+static const Action worker = { "worker",   "",         world_params,          step_check,
+                               step_apply, step_react, .always_changes = true };
 static const Action joiner = { "joiner",   "",         world_params,       step_check,
                                step_apply, step_react, .merge = step_merge };
 
@@ -297,13 +297,13 @@ static StepSpec *spec_of(Play *play, const char *name)
     return (StepSpec *)graph_step(play->world.graph, world_step(&play->world, name))->spec;
 }
 
-static const Retry three_tries = { .interval_ms = 0, .limit = 2, .given = true };
-static const Retry no_tries = { .given = false };
+static const Retry three_tries = { .interval_ms = 0, .limit = 2, .is_set = true };
+static const Retry no_tries = { .is_set = false };
 
 static const Condition *condition(Play *play, const char *text, Retry retry)
 {
     Condition *made = ARENA_NEW(&play->world.arena, Condition);
-    *made = (Condition){ .given = true, .retry = retry };
+    *made = (Condition){ .is_set = true, .retry = retry };
     made->test.value = value_string(str_from_c(text));
     return made;
 }
@@ -818,7 +818,7 @@ static void test_nothing_starts_once_a_reboot_is_requested(void **state)
 static void test_waiting_is_limited(void **state)
 {
     PLAY(play, "a; b", { "when x", "n" });
-    Retry patient = { .interval_ms = 3600000, .given = true };
+    Retry patient = { .interval_ms = 3600000, .is_set = true };
     spec_of(&play, "a")->when = condition(&play, "x", patient);
     play.settings.max_wait_us = 0;
     assert_str(run(&play), "when x\nparams b\ncheck b\nbefore b\napply b\nafter b\n");
@@ -842,7 +842,7 @@ static void run_interrupted(Play *play, uint32_t times)
 static void test_an_interrupt_lets_running_steps_finish(void **state)
 {
     PLAY(play, "w; a; interrupter mod=slow; b; c listen=a", { "when x", "n" }, { "check c", "n" });
-    Retry patient = { .interval_ms = 3600000, .given = true };
+    Retry patient = { .interval_ms = 3600000, .is_set = true };
     spec_of(&play, "w")->when = condition(&play, "x", patient);
     play.settings.order = MODE_JUSTDOIT;
     run_interrupted(&play, 1);
@@ -867,7 +867,7 @@ static void test_an_interrupt_ends_waiting_for_a_result(void **state)
 {
     PLAY(play, "w; interrupter mod=slow; c listen=interrupter", { "ask x", "n" },
          { "check c", "n" });
-    Retry patient = { .interval_ms = 3600000, .given = true };
+    Retry patient = { .interval_ms = 3600000, .is_set = true };
     spec_of(&play, "w")->success = condition(&play, "x", patient);
     run_interrupted(&play, 1);
     assert_result(&play, "w", RESULT_WAITING);

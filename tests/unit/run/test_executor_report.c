@@ -39,8 +39,8 @@ static void fixture_init(Fixture *f)
     static const char *const texts[PARAMS] = { "/etc/app", "/etc/app/conf", "x", "hunter2" };
     *f = (Fixture){ .spec = { .module = &module,
                               .action = actions,
-                              .place = placed(value_null(), 1),
-                              .name_place = value_missing(),
+                              .location = placed(value_null(), 1),
+                              .name_location = value_missing(),
                               .params = f->places,
                               .params_set = (1 << PARAMS) - 1 } };
     for (uint32_t i = 0; i < PARAMS; i++) {
@@ -82,7 +82,7 @@ static void without_parameters_it_is_the_step(void **state)
     f.spec.params_set = 0;
     assert_int_equal(step_error_place(&f.spec, f.values, "name", STR("/etc/app")).source, 1);
     assert_int_equal(step_error_place(&f.spec, NULL, NULL, STR("/etc/app")).source, 1);
-    f.spec.name_place = placed(value_null(), 2);
+    f.spec.name_location = placed(value_null(), 2);
     assert_int_equal(step_error_place(&f.spec, f.values, NULL, STR("/etc/app")).source, 2);
 }
 

@@ -92,7 +92,7 @@ static void the_problems_of_a_site_are_in_the_end(void **state)
     AUTO(RunEvents) *events = NULL;
     Error err;
     RunEventsSettings settings = { .path = test_dir_path(dir, "events"), .run = STR("r1") };
-    problems_add_as(&dir->problems, SEVERITY_WARNING, "E0002", NULL, 0, 0, "a warning");
+    problems_add_severity(&dir->problems, SEVERITY_WARNING, "E0002", NULL, 0, 0, "a warning");
     for (int i = 0; i < 100; i++) {
         problems_add(&dir->problems, "E0001", NULL, 0, 0, "problem %d", i);
     }

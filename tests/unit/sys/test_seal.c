@@ -7,7 +7,7 @@ static Str from_hex(Arena *arena, const char *digits)
 {
     size_t count = strlen(digits) / 2;
     unsigned char *bytes = arena_alloc(arena, count);
-    hex_get(digits, count, bytes);
+    hex_decode(digits, count, bytes);
     return str_from((const char *)bytes, count);
 }
 
@@ -17,8 +17,8 @@ static void it_matches_the_standard(void **state)
     Scratch *scratch = *state;
     SealKey key;
     Str opened;
-    hex_get("fffefdfcfbfaf9f8f7f6f5f4f3f2f1f0f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff", SEAL_KEY,
-            key.bytes);
+    hex_decode("fffefdfcfbfaf9f8f7f6f5f4f3f2f1f0f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff", SEAL_KEY,
+               key.bytes);
     Str bound = from_hex(&scratch->arena, "101112131415161718191a1b1c1d1e1f2021222324252627");
     Str plain = from_hex(&scratch->arena, "112233445566778899aabbccddee");
     Str wanted =

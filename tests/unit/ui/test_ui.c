@@ -28,7 +28,7 @@ static void every_file_can_be_unpacked(void **state)
         char digest[SHA256_HEX + 1], tag[SHA256_HEX + 8];
         Str chunk;
         while (ui_reader_next(reader, &chunk)) {
-            assert_true(chunk.len <= UI_PIECE_MAX);
+            assert_true(chunk.len <= UI_CHUNK_MAX);
             buf_put(&whole, chunk);
         }
         assert_false(ui_reader_next(reader, &chunk));
@@ -50,7 +50,7 @@ static void every_file_is_available_compressed(void **state)
         while (ui_reader_next(reader, &chunk)) {
             buf_put(&whole, chunk);
         }
-        assert_true(str_eq(buf_str(&whole), ui_packed(file)));
+        assert_true(str_eq(buf_str(&whole), ui_compressed(file)));
         buf_clear(&whole);
     }
 }

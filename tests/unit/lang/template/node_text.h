@@ -211,13 +211,13 @@ static void put_statement(Buf *out, const Node *node)
         put_body(out, "if", node->test);
         put_flag(out, node->recursive, "recursive");
         put_body(out, "do", node->body);
-        put_body(out, "else", node->otherwise);
+        put_body(out, "else", node->else_body);
         break;
     case NODE_IF:
         buf_put_c(out, "if");
         put_next(out, node->test);
         put_body(out, "then", node->body);
-        put_body(out, "else", node->otherwise);
+        put_body(out, "else", node->else_body);
         break;
     case NODE_MACRO:
         buf_put_format(out, "macro %" STR_FMT, STR_ARG(node->name));

@@ -61,7 +61,7 @@ static void a_missing_template_leaves_no_traces(void **state)
                        "{% for i in range(50000) %}{% include 'some-name-of-forty-characters-or-so'"
                        " ignore missing %}{% endfor %}"));
     assert_int_equal(world.loader.asked, 50000);
-    assert_true(world.templates->arena.held < 1 << 16);
+    assert_true(world.templates->arena.chunk_bytes < 1 << 16);
 }
 
 static void searching_a_missing_template_is_charged(void **state)

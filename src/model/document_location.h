@@ -11,15 +11,15 @@ PRINTF_LIKE(6, 7)
 Problem *document_problem(Problems *problems, const Sources *sources, Severity severity,
                           const char *code, Value value, const char *format, ...);
 
-/* The offset in its source of byte `at` of `string`. Exact except for whitespace, for which it may
+/* The offset in its source of byte `pos` of `string`. Exact except for whitespace, for which it may
  * be the next character. */
-uint32_t document_offset(const Sources *sources, Value string, size_t at);
+uint32_t document_offset(const Sources *sources, Value string, size_t pos);
 
 /* Adds a fault of the template that is (a part of) the string `document`, and its follow-ups. A
  * fault in another template is shown there, with the document as the call site. */
 void document_add_fault(Problems *problems, const Sources *sources, const Fault *fault,
                         Value document);
 
-/* Suggests `text` as a replacement of the scalar `place`, with the same quotes; does nothing if
+/* Suggests `text` as a replacement of the scalar `location`, with the same quotes; does nothing if
  * `text` would need quotes. */
-void document_fix(Arena *arena, Problem *problem, const Sources *sources, Value place, Str text);
+void document_fix(Arena *arena, Problem *problem, const Sources *sources, Value location, Str text);

@@ -1,4 +1,4 @@
-#include "model/document_place.h"
+#include "model/document_location.h"
 
 #include <stdio.h>
 
@@ -12,8 +12,8 @@ Problem *document_problem(Problems *problems, const Sources *sources, Severity s
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    return problems_add_as(problems, severity, code, sources_get(sources, value.source),
-                           value.start, value.span, "%s", message);
+    return problems_add_severity(problems, severity, code, sources_get(sources, value.source),
+                                 value.start, value.span, "%s", message);
 }
 
 /* Whether YAML needs no quotes for it anywhere. */
@@ -28,17 +28,17 @@ static bool is_plain_word(Str text)
            text.data[text.len - 1] != ' ';
 }
 
-void document_fix(Arena *arena, Problem *problem, const Sources *sources, Value place, Str text)
+void document_fix(Arena *arena, Problem *problem, const Sources *sources, Value location, Str text)
 {
-    const Source *source = sources_get(sources, place.source);
-    Str spelled = value_original(sources, place);
+    const Source *source = sources_get(sources, location.source);
+    Str spelled = value_original(sources, location);
     if (source == NULL || spelled.len == 0 || !is_plain_word(text)) {
         return;
     }
     char quote = spelled.data[0];
     bool quoted = spelled.len > 1 && (quote == '"' || quote == '\'');
-    problem_fix_at(arena, problem, source, place.start + quoted, (uint32_t)spelled.len - 2 * quoted,
-                   text);
+    problem_fix_at(arena, problem, source, location.start + quoted,
+                   (uint32_t)spelled.len - 2 * quoted, text);
 }
 
 /* Length of the escape sequence at the start of `text`, in double quotes. */
@@ -54,7 +54,7 @@ static size_t escape_length(Str text)
 
 /* Walks the spelling and the string in parallel. Where they differ, one of them has whitespace
  * that the other lacks (indentation, folded lines), or the spelling has an escape sequence. */
-uint32_t document_offset(const Sources *sources, Value string, size_t at)
+uint32_t document_offset(const Sources *sources, Value string, size_t pos)
 {
     Str text = value_str(string);
     Str spelled = value_original(sources, string);
@@ -73,7 +73,7 @@ uint32_t document_offset(const Sources *sources, Value string, size_t at)
                        (style == '\'' && str_starts(str_from_offset(spelled, s), STR("''"))));
         if (escape) {
             size_t length = style == '"' ? escape_length(str_from_offset(spelled, s)) : 2;
-            if (t >= at) {
+            if (t >= pos) {
                 break;
             }
             s += length;
@@ -81,7 +81,7 @@ uint32_t document_offset(const Sources *sources, Value string, size_t at)
                 utf8_next(text, &t);
             }
         } else if (c == text.data[t]) {
-            if (t >= at) {
+            if (t >= pos) {
                 break;
             }
             s++;
@@ -89,7 +89,7 @@ uint32_t document_offset(const Sources *sources, Value string, size_t at)
         } else if (ascii_is_space(c)) {
             s++;
         } else {
-            if (t >= at) {
+            if (t >= pos) {
                 break;
             }
             t++;
@@ -113,18 +113,18 @@ static bool template_start(Value document, Str template_text, size_t *out)
 static uint32_t document_line(const Sources *sources, Value document, size_t start, uint32_t line)
 {
     Str text = value_str(document);
-    size_t at = start;
-    while (line > 1 && at < text.len) {
-        size_t end = str_find(text, STR("\n"), at);
+    size_t pos = start;
+    while (line > 1 && pos < text.len) {
+        size_t end = str_find(text, STR("\n"), pos);
         if (end == STR_NOT_FOUND) {
             break;
         }
-        at = end + 1;
+        pos = end + 1;
         line--;
     }
     const Source *source = sources_get(sources, document.source);
     return source == NULL ? 0
-                          : source_location(source, document_offset(sources, document, at)).line;
+                          : source_location(source, document_offset(sources, document, pos)).line;
 }
 
 static void add_origins(Problems *problems, const Sources *sources, Problem *problem,
@@ -133,11 +133,11 @@ static void add_origins(Problems *problems, const Sources *sources, Problem *pro
     uint32_t last = 0;
     Str last_name = STR_EMPTY;
     for (const FaultOrigin *origin = fault->origin; origin != NULL; origin = origin->next) {
-        Value at = origin->document.kind != VALUE_NULL ? origin->document : document;
-        const Source *source = sources_get(sources, at.source);
+        Value pos = origin->document.kind != VALUE_NULL ? origin->document : document;
+        const Source *source = sources_get(sources, pos.source);
         uint32_t line = origin->line;
-        if (source != NULL && value_is_string(at) && str_eq(origin->template_name, source->name)) {
-            line = document_line(sources, at, 0, line);
+        if (source != NULL && value_is_string(pos) && str_eq(origin->template_name, source->name)) {
+            line = document_line(sources, pos, 0, line);
         }
         /* A recursive call is shown once. */
         if (line == last && str_eq(origin->template_name, last_name)) {
