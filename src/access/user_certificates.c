@@ -130,7 +130,7 @@ static bool issue(const CertifySettings *settings, const UserCertificateRequest 
     issuance->certified =
         (Certified){ .certificate = certificate_pem(arena, &issuance->certificate),
                      .bundle = buf_str(&bundle),
-                     .certificate = &issuance->certificate };
+                     .leaf = &issuance->certificate };
     memcpy(record->serial, issuance->certificate.serial, sizeof record->serial);
     memcpy(record->user, grant.identity.user, sizeof record->user);
     snprintf(record->created_by, sizeof record->created_by, "%" STR_FMT,

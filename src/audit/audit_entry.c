@@ -254,9 +254,9 @@ static bool check_hash(AuditChain *chain, Arena *arena, uint64_t sequence, Str t
                        Str received)
 {
     char hash[AUDIT_HASH_TEXT + 1];
-    Buf canonical = buf_make_in(arena, BUF_UNLIMITED);
+    Buf printed = buf_make_in(arena, BUF_UNLIMITED);
     Error err;
-    if (!json_print(&canonical, object, &canonical, &err) || !str_eq(buf_str(&canonical), text)) {
+    if (!json_print(&printed, object, &canonical, &err) || !str_eq(buf_str(&printed), text)) {
         return break_at(chain, sequence, "the entry does not have the format of the log");
     }
     map_remove(object.map, value_string(STR("hash")));
