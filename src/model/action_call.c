@@ -26,9 +26,9 @@ bool action_call_find(const SiteLoad *load, Value name, ActionCall *out)
     if (module_table_find(load->modules, text, &out->module, &out->action)) {
         return true;
     }
-    if (out->module != NULL && out->module->refused != NULL) {
+    if (out->module != NULL && out->module->unusable_reason != NULL) {
         site_problem(load, "E0324", name, "module '%s' cannot be used: %s", out->module->name,
-                     out->module->refused);
+                     out->module->unusable_reason);
         return false;
     }
     bool bare = out->module != NULL && str_find(text, STR("."), 0) == STR_NOT_FOUND;
@@ -37,17 +37,17 @@ bool action_call_find(const SiteLoad *load, Value name, ActionCall *out)
                             out->module->name)
              : site_problem(load, "E0305", name, "unknown action '%" STR_FMT "'",
                             STR_ARG(str_slice(text, 0, 100)));
-    Str near;
+    Str nearest;
     problem->hint = foreign_action(load, text);
     if (problem->hint.len > 0) {
         site_fix(load, problem, name, hint_replacement(problem->hint));
         out->action = NULL;
         return false;
     }
-    if (!bare && module_table_suggest(load->modules, text, load->arena, &near)) {
+    if (!bare && module_table_suggest(load->modules, text, load->arena, &nearest)) {
         problem->hint =
-            arena_format(load->problems->arena, "did you mean '%" STR_FMT "'?", STR_ARG(near));
-        site_fix(load, problem, name, near);
+            arena_format(load->problems->arena, "did you mean '%" STR_FMT "'?", STR_ARG(nearest));
+        site_fix(load, problem, name, nearest);
     } else if (out->module != NULL) {
         Buf hint = buf_make_in(load->problems->arena, PROBLEM_MESSAGE_MAX);
         for (const Action *action = out->module->actions; action->name != NULL; action++) {
@@ -66,9 +66,10 @@ bool action_call_find(const SiteLoad *load, Value name, ActionCall *out)
 static bool is_below(Str path, const char *directory, Str *below)
 {
     size_t len = strlen(directory);
-    bool is = str_starts(path, str_from_c(directory)) && path.len > len && path.data[len] == '/';
-    *below = is ? str_from_offset(path, len + 1) : STR_EMPTY;
-    return is;
+    bool is_inside =
+        str_starts(path, str_from_c(directory)) && path.len > len && path.data[len] == '/';
+    *below = is_inside ? str_from_offset(path, len + 1) : STR_EMPTY;
+    return is_inside;
 }
 
 static Str foreign_value(const SiteLoad *load, const ActionCall *call, const ParamSpec *spec,
@@ -236,7 +237,7 @@ static void unknown_parameter(const SiteLoad *load, const FieldSet *others, Acti
     }
     Str replacement = hint_replacement(problem->hint);
     if (replacement.len > 0 && has_key(call->input, replacement)) {
-        problem->hint = arena_format(load->arena, "'%" STR_FMT "' is given too: merge them",
+        problem->hint = arena_format(load->arena, "'%" STR_FMT "' is also set; merge them",
                                      STR_ARG(replacement));
         return;
     }

@@ -27,8 +27,8 @@ typedef enum Verdict {
 Verdict conclude_when(Answer answer, const Retry *retry, int64_t evaluations, bool planning);
 /* For `success` and `continue`. */
 Verdict conclude_result(Answer answer, const Retry *retry, int64_t evaluations, bool planning);
-/* Whether an action is repeated, because it failed or because `until` is false; `tries` includes
- * this one. Returns VERDICT_PROCEED, VERDICT_PARK or VERDICT_FAIL. */
+/* Whether to repeat an action, because it failed or `until` is false; `tries` counts this
+ * attempt. Returns VERDICT_PROCEED, VERDICT_PARK or VERDICT_FAIL. */
 Verdict conclude_repeat(bool failed, Answer until, const Retry *retry, int64_t tries);
 
 /* The final outcome of an action. */
@@ -44,7 +44,7 @@ typedef struct Observation {
 void conclude_observation(StepStatus *status, WorkPhase phase, Observation observation,
                           bool planning);
 
-/* The possible ends of a work item. A reaction does not change the result of a step that finished
+/* The ways in which a work item can end. A reaction does not change the result of a step that finished
  * before it. */
 void conclude_success(StepStatus *status, WorkPhase phase);
 void conclude_failed(StepStatus *status, WorkPhase phase);

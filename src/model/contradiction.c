@@ -7,14 +7,14 @@
 #include "model/contradiction_requests.h"
 #include "model/document_location.h"
 
-/* A decision of one step about one resource. */
+/* The state that a step wants one aspect of a resource to have. */
 typedef struct DesiredState {
     uint32_t step;
     int param;    /* -1: the action itself */
     Str resource; /* displayed name: "/etc/motd" */
     Str aspect;
     Str value;
-    struct DesiredState *next; /* by a job that may apply to different nodes */
+    struct DesiredState *next; /* from a job that may apply to other nodes */
 } DesiredState;
 
 typedef VEC(DesiredState) DesiredStateVec;
@@ -24,7 +24,7 @@ typedef struct RequiredResource {
     uint32_t step;
     Str resource;
     bool is_directory;             /* a file is not sufficient */
-    struct RequiredResource *next; /* by a job that may apply to different nodes */
+    struct RequiredResource *next; /* from a job that may apply to other nodes */
 } RequiredResource;
 
 typedef VEC(RequiredResource) RequiredResourceVec;
@@ -96,17 +96,18 @@ static bool is_transient(Str exceptions, Value value)
     return false;
 }
 
-/* "!content" of a parameter: while it is false, the content is not decided. "?kind": while it has a
- * value, the kind is not decided. */
+/* "!content": the content is undecided while the parameter is false. "?kind": the kind is
+ * undecided while the parameter has a value. */
 static bool is_undecided(const RowReader *reader, Str aspect)
 {
     const ParamSpec *params = reader->action->params;
     for (uint32_t i = 0; params[i].name != NULL; i++) {
-        const char *decides = params[i].aspect == NULL ? "" : params[i].aspect;
+        const char *aspect_spec = params[i].aspect == NULL ? "" : params[i].aspect;
         Value value = reader->values[i];
         bool is_set = (reader->step->spec->params_set >> i & 1) != 0;
-        bool opens = (decides[0] == '!' && !value_is_true(value)) || (decides[0] == '?' && is_set);
-        if (opens && str_eq_c(aspect, decides + 1)) {
+        bool is_exempt =
+            (aspect_spec[0] == '!' && !value_is_true(value)) || (aspect_spec[0] == '?' && is_set);
+        if (is_exempt && str_eq_c(aspect, aspect_spec + 1)) {
             return true;
         }
     }
@@ -163,7 +164,7 @@ static Str comparable_aspect(const RowReader *reader, const ParamSpec *spec, Str
     return aspect;
 }
 
-/* Owner and mode of a file do not depend on the part that a step edits. */
+/* The owner and the mode of a file do not depend on the part that a step edits. */
 static bool is_file_attribute(Str aspect)
 {
     return str_eq(aspect, STR("owner")) || str_eq(aspect, STR("group")) ||
@@ -214,7 +215,7 @@ static bool is_disabled(Value value)
                                   : !value_is_true(value);
 }
 
-/* Whether every format writes the value like this. */
+/* Whether every file format spells the value in the same way. */
 static bool is_format_independent(Value value)
 {
     Str text = value_is_string(value) ? value_str(value) : STR("0");
@@ -446,14 +447,14 @@ static void read_resource(RowReader *reader, Str class, Str name)
     read_params(reader, resource, name, part);
 }
 
-/* Parameters that decide "+name". */
+/* Reads the additional names of the resource, from parameters with the aspect "+name". */
 static void read_additional_names(RowReader *reader, Str class)
 {
     const ParamSpec *params = reader->action->params;
     for (uint32_t i = 0; params[i].name != NULL; i++) {
-        const char *decides = params[i].aspect;
+        const char *aspect_spec = params[i].aspect;
         Value names = reader->values[i];
-        bool are_names = decides != NULL && strcmp(decides, "+name") == 0;
+        bool are_names = aspect_spec != NULL && strcmp(aspect_spec, "+name") == 0;
         for (uint32_t k = 0; are_names && value_is_sequence(names) && k < names.list->len; k++) {
             read_resource(reader, class, request_value_text(reader->arena, names.list->items[k]));
         }
@@ -490,8 +491,8 @@ static void read_row(RowReader *reader)
     }
 }
 
-/* From its claims: the files that it writes as a whole, and the accounts that it requires. A
- * command may have a guard that checks for them. */
+/* Adds the files that the step writes as a whole and the accounts that it requires, according to
+ * its claims. Commands are exempt: their guards may check for the account. */
 static void read_claims(RowReader *reader)
 {
     const List *claims = reader->step->claims;
@@ -603,7 +604,7 @@ static bool excludes(const RequiredResource *required, const DesiredState *state
                         (required->is_directory && str_eq(state->value, STR("file"))));
 }
 
-/* Without the names of parts that are not given. */
+/* Omits the parts that are not set. */
 static Str display_name(Str resource)
 {
     while (str_ends(resource, STR(", -"))) {
@@ -670,7 +671,7 @@ static DesiredState *find_state(const Contradictions *contradictions, Arena *scr
                                                               STR_ARG(resource), STR_ARG(aspect)));
 }
 
-/* Compares each requirement with earlier decisions, and vice versa. */
+/* Compares each required resource with the states set by earlier steps, and vice versa. */
 static bool check_required(Contradictions *contradictions, const Graph *graph,
                            const RowReader *reader, Problems *problems)
 {
@@ -724,7 +725,7 @@ static void store_state(Contradictions *contradictions, Str key, const DesiredSt
     }
 }
 
-/* Compares a decision with those of earlier steps, and stores it if none of them can represent it.
+/* Compares a state with those of earlier steps, and stores it unless an equal one covers it.
  * Returns the one that it contradicts, or NULL. A step that is retried adds the same values again,
  * possibly forever: only new ones are stored. */
 static const DesiredState *add_or_find_conflict(Contradictions *contradictions, const Graph *graph,
@@ -755,10 +756,10 @@ bool contradictions_add(Contradictions *contradictions, const Graph *graph, uint
 {
     AUTO_CLEAR(Arena) scratch;
     arena_init(&scratch, ARENA_UNLIMITED);
-    const Step *of = graph_step(graph, step);
+    const Step *data = graph_step(graph, step);
     RowReader reader = { .arena = &scratch,
-                         .step = of,
-                         .action = of->spec->action,
+                         .step = data,
+                         .action = data->spec->action,
                          .values = values,
                          .resolved = resolved };
     read_row(&reader);
@@ -775,7 +776,7 @@ bool contradictions_add(Contradictions *contradictions, const Graph *graph, uint
         const DesiredState *other = add_or_find_conflict(contradictions, graph, key, now);
         if (ok && other != NULL) {
             report_contradiction(graph, other, now, problems);
-            ok = false; /* the others follow from it */
+            ok = false; /* further contradictions are consequences */
         }
     }
     return ok && check_required(contradictions, graph, &reader, problems) &&

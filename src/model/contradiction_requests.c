@@ -26,11 +26,11 @@ Str request_value_text(Arena *arena, Value value)
 
 bool steps_may_share_node(const Graph *graph, uint32_t a, uint32_t b)
 {
-    const Job *one = graph_step(graph, a)->spec->job, *other = graph_step(graph, b)->spec->job;
-    Str every = STR("*");
-    bool listed_together = str_eq(one->selector, every) || str_eq(other->selector, every) ||
-                           (one->selector.len > 0 && str_eq(one->selector, other->selector));
-    return a != b && (one == other || listed_together || !graph->steps.without_node);
+    const Job *job = graph_step(graph, a)->spec->job, *other = graph_step(graph, b)->spec->job;
+    Str all_nodes = STR("*");
+    bool listed_together = str_eq(job->selector, all_nodes) || str_eq(other->selector, all_nodes) ||
+                           (job->selector.len > 0 && str_eq(job->selector, other->selector));
+    return a != b && (job == other || listed_together || !graph->steps.without_node);
 }
 
 void problem_note_other_step(const Graph *graph, uint32_t other, Problem *problem,
@@ -47,7 +47,7 @@ void problem_note_other_step(const Graph *graph, uint32_t other, Problem *proble
 
 /* --- Lines of one file ------------------------------------------------------------------------ */
 
-static bool finds(const LineRequest *by, Str line)
+static bool line_matches(const LineRequest *request, Str line)
 {
     AUTO(Pattern) *pattern = NULL;
     bool found = false;
@@ -55,10 +55,10 @@ static bool finds(const LineRequest *by, Str line)
     if (line.data == NULL) {
         return false;
     }
-    if (by->match.data == NULL) {
-        return by->absent && by->line.data != NULL && str_eq(by->line, line);
+    if (request->match.data == NULL) {
+        return request->absent && request->line.data != NULL && str_eq(request->line, line);
     }
-    return pattern_new(by->match, &pattern, &ignored) &&
+    return pattern_new(request->match, &pattern, &ignored) &&
            pattern_find(pattern, line, &found, &ignored) && found;
 }
 
@@ -66,15 +66,15 @@ static bool finds(const LineRequest *by, Str line)
 static bool lines_contradict(const LineRequest *a, const LineRequest *b)
 {
     if (a->absent || b->absent) {
-        const LineRequest *gone = a->absent ? a : b, *kept = a->absent ? b : a;
-        return a->absent != b->absent && finds(gone, kept->line);
+        const LineRequest *removal = a->absent ? a : b, *kept = a->absent ? b : a;
+        return a->absent != b->absent && line_matches(removal, kept->line);
     }
     if (a->line.data == NULL || b->line.data == NULL || str_eq(a->line, b->line)) {
         return false;
     }
-    bool a_takes = finds(a, b->line), b_takes = finds(b, a->line);
-    return (a_takes && b_takes) || (a_takes && b->match.data == NULL) ||
-           (b_takes && a->match.data == NULL);
+    bool a_matches_b = line_matches(a, b->line), b_matches_a = line_matches(b, a->line);
+    return (a_matches_b && b_matches_a) || (a_matches_b && b->match.data == NULL) ||
+           (b_matches_a && a->match.data == NULL);
 }
 
 static void report_conflict(const Graph *graph, uint32_t other, uint32_t now, Str path,
@@ -139,7 +139,8 @@ static const Value *find_item(Value in, Value key)
 }
 
 /* `outer` decides what is at a path, and `inner` what is below it. */
-static bool nested_contradict(Arena *arena, const DataRequest *outer, const DataRequest *inner)
+static bool nested_values_contradict(Arena *arena, const DataRequest *outer,
+                                     const DataRequest *inner)
 {
     const List *keys = inner->path.list, *above = outer->path.list;
     for (uint32_t i = 0; i < above->len; i++) {
@@ -173,8 +174,8 @@ bool data_request_add(StrMap *values, Arena *arena, const Graph *graph, Str path
             return true; /* a retry */
         }
         if (steps_may_share_node(graph, other->step, request->step) && len != other_len &&
-            nested_contradict(&scratch, len < other_len ? request : other,
-                              len < other_len ? other : request)) {
+            nested_values_contradict(&scratch, len < other_len ? request : other,
+                                     len < other_len ? other : request)) {
             report_conflict(graph, other->step, request->step, path, SEVERITY_ERROR, problems);
             return false;
         }
@@ -196,9 +197,9 @@ bool data_request_add(StrMap *values, Arena *arena, const Graph *graph, Str path
 
 static bool has_line(Str text, Str line)
 {
-    Str one;
-    while (text.len > 0 && str_split_next(&text, '\n', &one)) {
-        if (str_eq(one, line)) {
+    Str candidate;
+    while (text.len > 0 && str_split_next(&text, '\n', &candidate)) {
+        if (str_eq(candidate, line)) {
             return true;
         }
     }
@@ -206,7 +207,7 @@ static bool has_line(Str text, Str line)
 }
 
 /* Whether the file would be changed by the edit, so that both steps change it in every run. */
-static bool edit_changes(const TextRequest *whole, const TextRequest *edit)
+static bool edit_changes_text(const TextRequest *whole, const TextRequest *edit)
 {
     Str rest = edit->text, line;
     if (!edit->is_lines) {
@@ -230,8 +231,8 @@ void text_request_add(StrMap *texts, Arena *arena, const Graph *graph, Str path,
         }
         if (other->is_whole != request->is_whole &&
             steps_may_share_node(graph, other->step, request->step) &&
-            edit_changes(request->is_whole ? request : other,
-                         request->is_whole ? other : request)) {
+            edit_changes_text(request->is_whole ? request : other,
+                              request->is_whole ? other : request)) {
             report_conflict(graph, other->step, request->step, path, SEVERITY_WARNING, problems);
             return;
         }

@@ -67,7 +67,7 @@ static Debt *add(DebtBook *book, const Debt *input)
         .kind = input->kind,
         .unit = arena_copy(book->arena, input->unit),
         .site = input->site,
-        .home = input->home,
+        .site_path = input->site_path,
         .run = input->run,
         .boot = input->boot,
         .at_ms = input->at_ms,
@@ -82,10 +82,10 @@ void debt_book_begin(DebtBook *book, Str run, Str boot, int64_t at_ms, const Deb
 {
     book->run = arena_copy(book->arena, run);
     book->boot = arena_copy(book->arena, boot);
-    book->open = true;
+    book->run_open = true;
     /* A step may have thousands of edges: a linear search for each would be quadratic. */
     bool fresh = debt_book_count(book) == 0;
-    Str home = count > 0 ? arena_copy(book->arena, edges[0].home) : STR_EMPTY;
+    Str site_path = count > 0 ? arena_copy(book->arena, edges[0].site_path) : STR_EMPTY;
     Str site = count > 0 ? arena_copy(book->arena, edges[0].site) : STR_EMPTY;
     for (uint32_t i = 0; i < count; i++) {
         Debt *known = fresh ? NULL : find(book, edges[i].step, edges[i].cause, edges[i].kind);
@@ -93,20 +93,20 @@ void debt_book_begin(DebtBook *book, Str run, Str boot, int64_t at_ms, const Deb
             Debt noted = edges[i];
             noted.run = book->run;
             noted.boot = book->boot;
-            noted.home = home;
+            noted.site_path = site_path;
             noted.site = site;
             noted.at_ms = at_ms;
             noted.state = DEBT_NOTED;
             known = add(book, &noted);
         }
-        known->edge = true;
+        known->is_current = true;
     }
 }
 
 void debt_book_start_action(DebtBook *book, Str cause, int64_t at_ms)
 {
     for (Debt *debt = str_map_find(&book->by_cause, cause); debt != NULL; debt = debt->next_cause) {
-        if (!debt->ended && debt->edge && debt->state != DEBT_OWED) {
+        if (!debt->ended && debt->is_current && debt->state != DEBT_OWED) {
             debt->state = DEBT_POSSIBLE;
             debt->at_ms = at_ms;
         }
@@ -117,7 +117,7 @@ void debt_book_start_action(DebtBook *book, Str cause, int64_t at_ms)
 static void settle(Debt *debt)
 {
     debt->state = DEBT_SETTLED;
-    debt->ended = !debt->edge;
+    debt->ended = !debt->is_current;
 }
 
 void debt_book_finish_action(DebtBook *book, Str cause, bool changed)
@@ -160,9 +160,9 @@ static void finish_run(DebtBook *book, bool power_failed)
         } else {
             debt->ended = true;
         }
-        debt->edge = debt->paid = false;
+        debt->is_current = debt->paid = false;
     }
-    book->open = false;
+    book->run_open = false;
 }
 
 void debt_book_end(DebtBook *book)
@@ -172,7 +172,7 @@ void debt_book_end(DebtBook *book)
 
 void debt_book_recover(DebtBook *book, Str boot)
 {
-    if (book->open) {
+    if (book->run_open) {
         finish_run(book, !str_eq(book->boot, boot));
     }
 }
@@ -184,7 +184,7 @@ void debt_book_owe(DebtBook *book, const Debt *debt)
         owed.state = DEBT_OWED;
         owed.run = arena_copy(book->arena, debt->run);
         owed.boot = arena_copy(book->arena, debt->boot);
-        owed.home = arena_copy(book->arena, debt->home);
+        owed.site_path = arena_copy(book->arena, debt->site_path);
         owed.site = arena_copy(book->arena, debt->site);
         add(book, &owed);
     }
@@ -242,7 +242,7 @@ static bool can_owe(const Step *step, RequisiteKind kind)
            (kind == REQUISITE_ONCHANGES || step->spec->action->react != NULL);
 }
 
-void debts_of_graph(Arena *arena, const Graph *graph, Str site, Str home, Debt **out,
+void debts_of_graph(Arena *arena, const Graph *graph, Str site, Str site_path, Debt **out,
                     uint32_t *count)
 {
     VEC(Debt) found = { 0 };
@@ -256,7 +256,7 @@ void debts_of_graph(Arena *arena, const Graph *graph, Str site, Str home, Debt *
                 .kind = edge->kind,
                 .unit = unit_of(step),
                 .site = site,
-                .home = home,
+                .site_path = site_path,
             };
             VEC_PUSH(arena, &found, debt);
         }
@@ -265,9 +265,10 @@ void debts_of_graph(Arena *arena, const Graph *graph, Str site, Str home, Debt *
     *count = found.len;
 }
 
-bool debt_belongs_to(const Debt *debt, Str site, Str home)
+bool debt_belongs_to(const Debt *debt, Str site, Str site_path)
 {
-    return debt->site.len > 0 && site.len > 0 ? str_eq(debt->site, site) : str_eq(debt->home, home);
+    return debt->site.len > 0 && site.len > 0 ? str_eq(debt->site, site)
+                                              : str_eq(debt->site_path, site_path);
 }
 
 DebtVerdict debt_verdict(const Debt *debt, const DebtView *view)
@@ -313,7 +314,7 @@ Value debt_value(Arena *arena, const Debt *debt)
     map_set_str(arena, map, STR("unit"),
                 debt->unit.len > 0 ? value_string(debt->unit) : value_null());
     map_set_str(arena, map, STR("site"),
-                debt->home.len > 0 ? value_string(debt->home) : value_null());
+                debt->site_path.len > 0 ? value_string(debt->site_path) : value_null());
     map_set_str(arena, map, STR("run"), value_string(debt->run));
     map_set_str(arena, map, STR("since"), value_string(utc_text(arena, debt->at_ms)));
     map_set_str(arena, map, STR("state"), value_string(str_from_c(states[debt->state])));

@@ -1,4 +1,4 @@
-/* Debts: reactions to changes that have not happened yet ("owed actions" for users).
+/* Debts: outstanding reactions to changes ("owed actions" for users).
  *
  * When step C changes something and step S watches it, listens to it or runs on its changes, S owes
  * its reaction until it has reacted. If the run ends before that (a crash, a failure in between),
@@ -37,12 +37,12 @@ struct Debt {
     RequisiteKind kind; /* REQUISITE_WATCH, REQUISITE_ONCHANGES or REQUISITE_LISTEN */
     Str unit;           /* the unit that the reaction restarts, "ssh"; empty if it restarts none */
     Str site;           /* name of the site of both steps; empty: unknown, or a file of steps */
-    Str home;           /* path of the site; empty: unknown */
+    Str site_path;      /* path of the site; empty: unknown */
     Str run;            /* run in which the change was made */
     Str boot;           /* boot ID at the time of the change */
     int64_t at_ms;      /* time of the change, or start of the run */
     DebtState state;
-    bool edge;        /* an edge of the current run, not only left from an earlier one */
+    bool is_current;  /* an edge of the current run, not only left from an earlier one */
     bool paid;        /* paid in the current run: until its end the reaction may not be on disk */
     bool ended;       /* no longer in the book */
     Debt *next_owed;  /* of the same step */
@@ -55,7 +55,7 @@ typedef struct DebtBook {
     StrMap by_cause; /* cause to its first Debt */
     VEC(Debt *) all; /* in order of creation, including those that have ended */
     Str run, boot;   /* of the current run; empty: none */
-    bool open;
+    bool run_open;
 } DebtBook;
 
 /* "watch", "onchanges", "listen"; NULL for other kinds, which owe nothing. */
@@ -64,8 +64,7 @@ bool debt_kind_from_name(Str name, RequisiteKind *out);
 
 void debt_book_init(DebtBook *book, Arena *arena);
 
-/* Copies the strings. `edges`, all of one site, become noted; those that are owed already stay
- * owed. */
+/* Copies the strings. Marks `edges`, all of one site, as noted; owed ones stay owed. */
 void debt_book_begin(DebtBook *book, Str run, Str boot, int64_t at_ms, const Debt *edges,
                      uint32_t count);
 void debt_book_start_action(DebtBook *book, Str cause, int64_t at_ms);
@@ -74,7 +73,7 @@ void debt_book_pay(DebtBook *book, Str step);
 void debt_book_end(DebtBook *book);
 /* Adds a debt that is known to be owed: the start of a compacted journal. */
 void debt_book_owe(DebtBook *book, const Debt *debt);
-/* For a run that did not end; otherwise does nothing. */
+/* Recovers a run that did not end; otherwise does nothing. */
 void debt_book_recover(DebtBook *book, Str boot);
 
 /* Kinds that `step` owes: 1 << REQUISITE_WATCH and so on, as in StepStatus. */
@@ -85,11 +84,11 @@ uint32_t debt_book_count(const DebtBook *book); /* number of owed ones */
 
 /* --- Creating and ending debts ------------------------------------------------------------- */
 
-/* Every edge of the graph that can become a debt; `home` is the path of its site. */
-void debts_of_graph(Arena *arena, const Graph *graph, Str site, Str home, Debt **out,
+/* Every edge of the graph that can become a debt; `site_path` is the path of its site. */
+void debts_of_graph(Arena *arena, const Graph *graph, Str site, Str site_path, Debt **out,
                     uint32_t *count);
 /* Whether it belongs to the site with that name at that path. Old debts have only the path. */
-bool debt_belongs_to(const Debt *debt, Str site, Str home);
+bool debt_belongs_to(const Debt *debt, Str site, Str site_path);
 
 typedef enum DebtVerdict {
     DEBT_REMAINS,

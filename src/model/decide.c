@@ -38,8 +38,9 @@ enum {
  * these. Pointers are to the first such edge. */
 typedef struct TargetGroup {
     uint32_t count;
-    uint32_t met; /* targets that allow it: successful, changed or failed, depending on the kind */
-    uint32_t unknowns;
+    uint32_t satisfied; /* targets with the required result: successful, changed or failed,
+     * depending on the kind */
+    uint32_t unknown_count;
     const Edge *fired;
     const Edge *bad;     /* failed or blocked */
     const Edge *waiting; /* waiting, or no result yet */
@@ -68,13 +69,14 @@ typedef struct Decider {
     Decision decision;
 } Decider;
 
-/* Without a reaction, watch is require, and listen does nothing. */
+/* Without a reaction, watch is the same as require, and listen does nothing. */
 static bool has_reaction(const Graph *graph, uint32_t step)
 {
     return graph_step(graph, step)->spec->action->react != NULL;
 }
 
-/* The result that counts for a target. Only when deciding about a check may it be missing. */
+/* The result of a target on which decisions are based. It may be missing only in decisions about
+ * checks. */
 static StepResult target_result(const StepStatus *status)
 {
     return status->result != RESULT_PENDING ? status->result : status->pending;
@@ -104,15 +106,15 @@ static void group_add(Decider *decider, const Edge *edge)
         decider->fired |= KIND(edge->kind);
         decider->failed |= result == RESULT_FAILED ? KIND(edge->kind) : 0;
     }
-    bool fires = false, met = false;
+    bool fires = false, satisfies = false;
     switch (result) {
     case RESULT_PENDING:
     case RESULT_WAITING: set_first(&group->waiting, edge); break;
     case RESULT_UNKNOWN:
         set_first(&group->unknown, edge);
-        group->unknowns++;
-        met = edge->kind == REQUISITE_REQUIRE ||
-              (edge->kind == REQUISITE_WATCH && !has_reaction(decider->graph, edge->from));
+        group->unknown_count++;
+        satisfies = edge->kind == REQUISITE_REQUIRE ||
+                    (edge->kind == REQUISITE_WATCH && !has_reaction(decider->graph, edge->from));
         /* Outside of a plan, a possible change counts as a change. */
         fires = prereq && !decider->planning;
         break;
@@ -122,27 +124,27 @@ static void group_add(Decider *decider, const Edge *edge)
         fires = edge->kind == REQUISITE_ONFAIL && result == RESULT_FAILED;
         break;
     case RESULT_CHANGED:
-        met = edge->kind == REQUISITE_REQUIRE || edge->kind == REQUISITE_WATCH;
+        satisfies = edge->kind == REQUISITE_REQUIRE || edge->kind == REQUISITE_WATCH;
         fires = edge->kind != REQUISITE_ONFAIL;
         break;
     case RESULT_OK:
     case RESULT_SKIPPED:
-        met = edge->kind == REQUISITE_REQUIRE || edge->kind == REQUISITE_WATCH;
+        satisfies = edge->kind == REQUISITE_REQUIRE || edge->kind == REQUISITE_WATCH;
         break;
     }
-    group->met += met || fires;
+    group->satisfied += satisfies || fires;
     if (fires) {
         set_first(&group->fired, edge);
     }
 }
 
-/* A step that others have as prereq follows them as if it required them. */
+/* The target of a prereq runs after the steps that have it as prereq, as if it required them. */
 static void add_prereq_dependents(Decider *decider)
 {
     if (decider->graph->check_of[decider->work.step] == VERTEX_NONE) {
         return;
     }
-    Numbers edges = graph_edges_to(decider->graph, decider->work.step);
+    IndexSlice edges = graph_edges_to(decider->graph, decider->work.step);
     for (uint32_t i = 0; i < edges.count; i++) {
         const Edge *edge = graph_edge(decider->graph, edges.items[i]);
         if (edge->kind != REQUISITE_PREREQ) {
@@ -189,7 +191,7 @@ static const char *verb(const Edge *edge)
 {
     switch ((RequisiteKind)edge->kind) {
     case REQUISITE_WATCH: return "watches";
-    case REQUISITE_PREREQ: return "is to run before";
+    case REQUISITE_PREREQ: return "must run before";
     default: break;
     }
     return edge->origin == EDGE_RESULT ? "uses the result of" : "requires";
@@ -208,11 +210,12 @@ static Str describe_target(const Decider *decider, const Edge *edge)
 static Str describe_prereq(const Decider *decider, const Edge *edge)
 {
     Str name = step_name(decider, edge->from);
-    return arena_format(decider->arena, "'%" STR_FMT "' has it as prereq and %s", STR_ARG(name),
-                        describe_result(decider->statuses[edge->from].result));
+    return arena_format(decider->arena, "'%" STR_FMT "', which must run before it, %s",
+                        STR_ARG(name), describe_result(decider->statuses[edge->from].result));
 }
 
-/* Blocked: a kind that needs all targets has a bad one, or one that needs some has none. */
+/* Blocked if a kind that needs all targets has a bad one, or a kind that needs any target can no
+ * longer get one. */
 static bool decide_block(Decider *decider)
 {
     static const uint8_t kinds[] = { REQUISITE_REQUIRE, REQUISITE_WATCH, REQUISITE_PREREQ };
@@ -223,9 +226,10 @@ static bool decide_block(Decider *decider)
                 continue;
             }
             bool one_is_enough = form == FORM_ANY || kinds[i] == REQUISITE_PREREQ;
-            bool could = group->waiting != NULL || group->unknown != NULL;
-            bool has_one = kinds[i] == REQUISITE_PREREQ ? group->fired != NULL : group->met > 0;
-            if (one_is_enough && (has_one || could)) {
+            bool may_fire = group->waiting != NULL || group->unknown != NULL;
+            bool is_satisfied =
+                kinds[i] == REQUISITE_PREREQ ? group->fired != NULL : group->satisfied > 0;
+            if (one_is_enough && (is_satisfied || may_fire)) {
                 continue;
             }
             return set_decision(decider, DECIDE_BLOCK, group->bad,
@@ -264,7 +268,7 @@ static bool decide_wait(Decider *decider)
 /* Whether the trigger of this kind and form has fired. */
 static bool has_fired(const TargetGroup *group, int form)
 {
-    return form == FORM_ALL ? group->met == group->count : group->fired != NULL;
+    return form == FORM_ALL ? group->satisfied == group->count : group->fired != NULL;
 }
 
 static bool is_owed(const Decider *decider, RequisiteKind kind)
@@ -276,7 +280,7 @@ static Str describe_skip(const Decider *decider, RequisiteKind kind, const Targe
 {
     const char *what = kind == REQUISITE_ONCHANGES ? "changed"
                        : kind == REQUISITE_ONFAIL  ? "failed"
-                                                   : "is going to change";
+                                                   : "will change";
     if (group->count > 1) {
         return arena_format(decider->arena, "%s of the %u steps under '%s' %s",
                             kind == REQUISITE_ONFAIL && group->fired ? "not all" : "none",
@@ -287,7 +291,7 @@ static Str describe_skip(const Decider *decider, RequisiteKind kind, const Targe
                             ? decider->statuses[group->last->to].pending
                             : target_result(&decider->statuses[group->last->to]);
     if (kind == REQUISITE_PREREQ && result == RESULT_OK) {
-        return arena_format(decider->arena, "'%" STR_FMT "' is not going to change", STR_ARG(name));
+        return arena_format(decider->arena, "'%" STR_FMT "' will not change", STR_ARG(name));
     }
     if (kind == REQUISITE_ONFAIL && (result == RESULT_OK || result == RESULT_CHANGED)) {
         return arena_format(decider->arena, "'%" STR_FMT "' did not fail", STR_ARG(name));
@@ -321,9 +325,10 @@ static bool decide_skip(Decider *decider)
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         for (int form = 0; form < FORMS; form++) {
             const TargetGroup *group = &decider->groups[kinds[i]][form];
-            bool could = group->unknowns > 0 &&
-                         (form != FORM_ALL || group->met + group->unknowns == group->count);
-            if (group->count == 0 || has_fired(group, form) || could ||
+            bool may_fire =
+                group->unknown_count > 0 &&
+                (form != FORM_ALL || group->satisfied + group->unknown_count == group->count);
+            if (group->count == 0 || has_fired(group, form) || may_fire ||
                 is_owed(decider, (RequisiteKind)kinds[i])) {
                 continue;
             }
@@ -365,7 +370,7 @@ static void decide_run(Decider *decider)
     } reasons[] = { { REQUISITE_WATCH, "changed" },
                     { REQUISITE_ONCHANGES, "changed" },
                     { REQUISITE_ONFAIL, "failed" },
-                    { REQUISITE_PREREQ, "is going to change" } };
+                    { REQUISITE_PREREQ, "will change" } };
     set_decision(decider, DECIDE_RUN, NULL, STR_EMPTY);
     for (size_t i = 0; i < COUNT_OF(reasons) && decider->decision.decisive_edge == NULL; i++) {
         for (int form = 0; form < FORMS; form++) {

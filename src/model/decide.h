@@ -76,8 +76,8 @@ typedef struct Decision {
     const Edge *decisive_edge; /* the edge that was decisive; may be NULL */
 } Decision;
 
-/* `statuses` has one entry for each step of the graph. With PHASE_CHECK, targets that can only
- * follow the check count with the result of their own check, or not at all. The reason is in
+/* `statuses` has one entry for each step of the graph. With PHASE_CHECK, a target that can only
+ * run after the check is represented by the result of its own check, if there is one. The reason is in
  * `arena`. */
 Decision decide(const Graph *graph, Work work, const StepStatus *statuses, bool planning,
                 Arena *arena);

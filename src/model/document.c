@@ -32,11 +32,11 @@ static bool is_hex(char c)
 static bool is_uuid(Str text)
 {
     static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
-    bool is = text.len == strlen(form);
-    for (size_t i = 0; is && i < text.len; i++) {
-        is = form[i] == 'x' ? is_hex(text.data[i]) : text.data[i] == '-';
+    bool matches = text.len == strlen(form);
+    for (size_t i = 0; matches && i < text.len; i++) {
+        matches = form[i] == 'x' ? is_hex(text.data[i]) : text.data[i] == '-';
     }
-    return is;
+    return matches;
 }
 
 static bool check_uuid(const SiteLoad *load, Value input)
@@ -312,8 +312,8 @@ bool document_read_valid_items(const SiteLoad *load, Str path, DocumentKind kind
             problems_merge(load->problems, &found);
             return document_unwrap(load, kind, root, out);
         }
-        /* Where a bracket or quote is opened is certain, and so is a key that is there twice. Other
-         * mistakes may be before, and an alias may be of the item that was taken out. */
+        /* The location of an unclosed bracket or quote is certain, and so is that of a duplicate
+         * key. Other mistakes may start earlier, and an alias may refer to the removed item. */
         size_t start = 0, end = 0;
         Str code = found.count > 0 ? found.items[0].code : STR_EMPTY;
         bool certain = i == 0 || str_eq(code, STR("E0110")) || str_eq(code, STR("E0102"));
@@ -338,15 +338,15 @@ static void report_missing_link(const SiteLoad *load, const Template *template, 
     for (uint32_t i = 0; i < paths->len; i++) {
         suggest_offer(&suggest, str_from_offset(value_str(paths->items[i]), strlen("templates/")));
     }
-    Str near;
-    bool found = suggest_found(&suggest, &near);
+    Str nearest;
+    bool found = suggest_found(&suggest, &nearest);
     Str text = template_text(template), name = template_name(template);
     Fault fault = {
         .class = FAULT_NOT_FOUND,
         .message = link->name,
-        .hint = found ? arena_format(load->arena, "did you mean '%" STR_FMT "'?", STR_ARG(near))
+        .hint = found ? arena_format(load->arena, "did you mean '%" STR_FMT "'?", STR_ARG(nearest))
                       : STR_EMPTY,
-        .fix = found ? near : STR_EMPTY,
+        .fix = found ? nearest : STR_EMPTY,
         .template_name =
             document.kind == VALUE_NULL
                 ? shown_path(load, arena_join(load->arena, STR("templates/"), name, STR_EMPTY))

@@ -11,16 +11,17 @@ typedef enum DocumentKind {
 
 /* Reads the file; `*out` is its content, null if it is empty. If only its metadata is invalid, the
  * content is returned nevertheless, so that callers can find further problems; on other failures it
- * is missing. A file that does not exist is a problem at `reference`, unless `missing` is not NULL,
- * which is set then. `path` is relative to the site. */
+ * is missing. If the file does not exist, sets `*missing`, or reports a problem at `reference` if
+  * `missing` is NULL. `path` is relative to the site. */
 bool document_read(const SiteLoad *load, Str path, DocumentKind kind, Value reference,
                    bool *missing, Value *out);
-/* Reads a file of jobs whose YAML is invalid, which document_read has reported, without the item of
- * its list of steps that has the mistake, so that callers can check the others. Further such items
- * are reported. Returns false if that is not possible. */
+/* Reads a job file with invalid YAML, which document_read has reported, without the invalid items
+ * of its list of steps, so that callers can check the others. Reports further invalid items.
+ * Returns false if the invalid items cannot be separated. */
 bool document_read_valid_items(const SiteLoad *load, Str path, DocumentKind kind, Value *out);
-/* Whether there is an "x.yml" next to "x.yaml" or instead of it. Documents of a site end with
- * ".yaml"; the other ending is never read, and is an error where it could be intended. */
+/* Whether there is an "x.yml" next to "x.yaml" or instead of it. Documents of a site have the
+ * extension ".yaml"; ".yml" files are never read, and are reported where a document may have been
+ * intended. */
 bool document_has_yml(const SiteLoad *load, Str path);
 /* Reports that the file does not exist, and suggests the nearest name. */
 Problem *document_report_missing(const SiteLoad *load, Str path, Value reference);

@@ -15,8 +15,8 @@ Problem *document_problem(Problems *problems, const Sources *sources, Severity s
  * be the next character. */
 uint32_t document_offset(const Sources *sources, Value string, size_t pos);
 
-/* Adds a fault of the template that is (a part of) the string `document`, and its follow-ups. A
- * fault in another template is shown there, with the document as the call site. */
+/* Adds a fault of the template that is (a part of) the string `document`, and the faults that
+ * follow it. A fault in another template is shown there, with the document as the call site. */
 void document_add_fault(Problems *problems, const Sources *sources, const Fault *fault,
                         Value document);
 

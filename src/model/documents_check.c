@@ -207,7 +207,7 @@ typedef struct MacroBuilder {
     const SiteLoad *load;
     Value short_action; /* the key of `some.action: [..]`; missing: none */
     Value short_parameters;
-    bool twice;
+    bool has_two_actions;
 } MacroBuilder;
 
 static bool take_action(void *context, const MapEntry *entry)
@@ -217,7 +217,7 @@ static bool take_action(void *context, const MapEntry *entry)
     if (!site_text(b->load, entry->key, &name) || str_find(name, STR("."), 0) == STR_NOT_FOUND) {
         return false;
     }
-    b->twice = b->twice || !value_is_missing(b->short_action);
+    b->has_two_actions = b->has_two_actions || !value_is_missing(b->short_action);
     b->short_action = entry->key;
     b->short_parameters = entry->value;
     return true;
@@ -255,7 +255,7 @@ static bool check_macro(const SiteLoad *load, const MapEntry *entry)
     bool has_action = !value_is_missing(input[MACRO_ACTION]);
     bool has_short = !value_is_missing(b.short_action);
     bool has_expression = !value_is_missing(input[MACRO_EXPRESSION]);
-    if (b.twice || has_action + has_short + has_expression != 1) {
+    if (b.has_two_actions || has_action + has_short + has_expression != 1) {
         site_problem(load, "E0304", entry->key,
                      "a macro needs exactly one of 'action', an action as key, or 'expression'");
         return false;

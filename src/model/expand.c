@@ -123,7 +123,7 @@ static void add_id(Walk *w, Ids *ids, Str id)
     VEC_PUSH(w->arena, ids, id);
 }
 
-/* As the module sees it and, if that differs, as written. */
+/* Adds the ID as the module sees it and, if that differs, as it is written. */
 static void add_ids(Walk *w, Ids *ids, const Step *step, uint32_t param)
 {
     const Dynamic *input = step->spec->params[param];
@@ -308,7 +308,7 @@ static void add_child(Walk *w, ReachedFile *outer, ReachedFile *inner)
 static bool selects_node(Walk *w, const Selector *selector)
 {
     if (selector == NULL) {
-        return false; /* reported when it was read */
+        return false; /* reported when the file was read */
     }
     bool matches = true;
     if (w->expansion->subject != NULL &&
@@ -319,7 +319,8 @@ static bool selects_node(Walk *w, const Selector *selector)
     return matches;
 }
 
-/* The selector of a path that has one more: empty if neither of them matches every node. */
+/* Combines the selectors of a path and of its next entry; empty if no single selector expresses
+ * both. */
 static Str combine_selectors(Str outer, Str inner)
 {
     return str_eq(outer, STR("*"))                           ? inner
@@ -434,7 +435,8 @@ static bool has_use(const StepSpec *spec, bool in)
 }
 
 /* Steps with `use` get their parameters from the graph, which checks them again. If a step lends
- * its parameters to others, all steps are checked there, because only the graph knows to which. */
+ * its parameters to others, all steps are checked there, because only the graph knows which steps
+  * receive them. */
 static void check_required_params(Walk *w)
 {
     bool lends_params = false;
@@ -453,7 +455,7 @@ static void check_required_params(Walk *w)
     }
 }
 
-/* All jobs that a group leads to. */
+/* All jobs that can be reached from a group. */
 static JobGroup group_of(Walk *w, ReachedFile *group, uint32_t mark)
 {
     JobList jobs = { 0 };

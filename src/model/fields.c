@@ -38,11 +38,11 @@ void site_fix(const SiteLoad *load, Problem *problem, Value location, Str text)
 void site_suggest_for(const SiteLoad *load, Problem *problem, Value location,
                       const Suggest *suggest)
 {
-    Str near;
-    if (suggest_found(suggest, &near)) {
+    Str nearest;
+    if (suggest_found(suggest, &nearest)) {
         problem->hint =
-            arena_format(load->problems->arena, "did you mean '%" STR_FMT "'?", STR_ARG(near));
-        site_fix(load, problem, location, near);
+            arena_format(load->problems->arena, "did you mean '%" STR_FMT "'?", STR_ARG(nearest));
+        site_fix(load, problem, location, nearest);
     }
 }
 

@@ -44,10 +44,10 @@ enum {
     FIELDS_MAX = 32
 };
 
-/* Fills `out` in the order of the fields: missing if a key is absent or invalid. Values already in
- * `out` count as given elsewhere (keys of a step outside of its `spec`). */
+/* Fills `out` in the order of the fields: missing if a key is absent or invalid. Values that are
+ * already in `out` count as set elsewhere (keys of a step outside of its `spec`). */
 bool fields_read(const SiteLoad *load, const FieldSet *set, Value map, Value *out);
-/* Initializes `out`: nothing is given. */
+/* Initializes `out`: nothing is set. */
 void fields_clear(const Field *fields, Value *out);
 /* fields_clear(), fields_read(), and a check that all required fields are given. */
 bool fields_read_all(const SiteLoad *load, const FieldSet *set, Value map, Value *out);
@@ -73,8 +73,8 @@ void site_suggest_for(const SiteLoad *load, Problem *problem, Value location,
 
 /* Adds the location of the other occurrence of a duplicate. */
 void site_hint_duplicate(const SiteLoad *load, Problem *problem, Value other);
-/* Adds the correct form of a value that is given instead of a list of maps with `key`: in its place
- * or, with `in_list`, as an entry of an existing list. */
+/* Hints at the correct form of a value that should be a list of maps with `key` or, with
+ * `in_list`, an entry of such a list. */
 void site_hint_entry(const SiteLoad *load, Problem *problem, const char *key, Value input,
                      bool in_list);
 

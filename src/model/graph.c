@@ -123,7 +123,7 @@ static Digraph add_claims(GraphBuilder *builder, Digraph digraph)
 }
 
 /* Claims determine the order of steps; some checks come earlier, and a resource may change in
- * between. A check sees the resource as it would with one worker, in every mode. */
+ * between. Whatever the mode, a check must see the resource as it would with a single worker. */
 static Digraph add_checks(GraphBuilder *builder, Digraph digraph)
 {
     Graph *graph = builder->graph;
@@ -347,16 +347,16 @@ Edges graph_edges(const Graph *graph, uint32_t step)
     return (Edges){ &graph->edges[start], graph->edge_start[step + 1] - start };
 }
 
-Numbers graph_edges_to(const Graph *graph, uint32_t step)
+IndexSlice graph_edges_to(const Graph *graph, uint32_t step)
 {
     uint32_t start = graph->in_start[step];
-    return (Numbers){ &graph->in_edges[start], graph->in_start[step + 1] - start };
+    return (IndexSlice){ &graph->in_edges[start], graph->in_start[step + 1] - start };
 }
 
-Numbers graph_next(const Graph *graph, uint32_t vertex)
+IndexSlice graph_next(const Graph *graph, uint32_t vertex)
 {
     uint32_t start = graph->next_start[vertex];
-    return (Numbers){ &graph->next[start], graph->next_start[vertex + 1] - start };
+    return (IndexSlice){ &graph->next[start], graph->next_start[vertex + 1] - start };
 }
 
 bool graph_find(const Graph *graph, Str name, uint32_t *out)
@@ -375,8 +375,9 @@ bool graph_find(const Graph *graph, Str name, uint32_t *out)
     return found == 1;
 }
 
-Str graph_step_label(const Graph *graph, uint32_t step, uint32_t near)
+Str graph_step_label(const Graph *graph, uint32_t step, uint32_t context_step)
 {
     const Step *steps = graph->steps.items;
-    return steps[step].spec->job == steps[near].spec->job ? steps[step].name : steps[step].id;
+    return steps[step].spec->job == steps[context_step].spec->job ? steps[step].name
+                                                                  : steps[step].id;
 }

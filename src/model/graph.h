@@ -47,10 +47,10 @@ enum {
 };
 
 /* A slice of an array of vertex or edge indices. */
-typedef struct Numbers {
+typedef struct IndexSlice {
     const uint32_t *items;
     uint32_t count;
-} Numbers;
+} IndexSlice;
 
 typedef struct Edges {
     const Edge *items;
@@ -104,7 +104,7 @@ MUST_CHECK bool graph_restore(Arena *arena, const GraphParts *parts, Graph **out
 /* The edges of `step` to its dependencies, and (as indices for graph_edge) those of the steps that
  * depend on it. */
 Edges graph_edges(const Graph *graph, uint32_t step);
-Numbers graph_edges_to(const Graph *graph, uint32_t step);
+IndexSlice graph_edges_to(const Graph *graph, uint32_t step);
 static inline const Edge *graph_edge(const Graph *graph, uint32_t number)
 {
     return &graph->edges[number];
@@ -114,17 +114,17 @@ static inline const Step *graph_step(const Graph *graph, uint32_t step)
     return &graph->steps.items[step];
 }
 /* The vertices that wait for this one. */
-Numbers graph_next(const Graph *graph, uint32_t vertex);
+IndexSlice graph_next(const Graph *graph, uint32_t vertex);
 
 /* Finds a step by its ID "job#name", or by its name if that is unique. False: none, or several. For
  * the command line. */
 bool graph_find(const Graph *graph, Str name, uint32_t *out);
-/* How to refer to `step` in a message about `near`: by name if both are in the same job, otherwise
+/* How to refer to `step` in a message about `context_step`: by name if both are in the same job, otherwise
  * by ID. */
-Str graph_step_label(const Graph *graph, uint32_t step, uint32_t near);
+Str graph_step_label(const Graph *graph, uint32_t step, uint32_t context_step);
 
 /* For each vertex, the cost of the longest chain that starts there, in milliseconds. */
 uint64_t *graph_chain_costs(const Graph *graph, Arena *arena);
 /* The longest chain of runs that wait for each other, first to last, weighted by the cost that
  * actions declare. Other steps can run in parallel. */
-Numbers graph_critical_path(const Graph *graph, Arena *arena);
+IndexSlice graph_critical_path(const Graph *graph, Arena *arena);

@@ -23,7 +23,7 @@ typedef struct Claimant {
 typedef struct Resource {
     Str name;
     VEC(Claimant) claims;
-    uint32_t made; /* the first claim that does not drop it */
+    uint32_t first_creator; /* the first claim that does not drop it */
 } Resource;
 
 typedef struct Claim {
@@ -111,8 +111,9 @@ static void sort_claims(Resource *resource)
 static void add_chain(GraphBuilder *builder, Resource *resource)
 {
     const Claimant *claims = resource->claims.items;
-    while (resource->made < resource->claims.len && claims[resource->made].drops) {
-        resource->made++;
+    while (resource->first_creator < resource->claims.len &&
+           claims[resource->first_creator].drops) {
+        resource->first_creator++;
     }
     for (uint32_t i = 1; i < resource->claims.len; i++) {
         push_soft(builder, claims[i].step, claims[i - 1].step, EDGE_CLAIM, resource->name);
@@ -127,7 +128,7 @@ static void add_need(GraphBuilder *builder, uint32_t step, uint32_t pos, const R
     uint32_t after = before;
     if (after < resource->claims.len && claims[after].step == step) {
         after++; /* a step that claims what it needs is between the others */
-    } else if (hoist && after == resource->made && after < resource->claims.len) {
+    } else if (hoist && after == resource->first_creator && after < resource->claims.len) {
         before = ++after; /* nothing before the step creates what it needs, but the next one does */
     }
     if (before > 0) {

@@ -19,7 +19,7 @@ typedef struct Uses {
     bool computed;
 } Uses;
 
-static void add_used(Arena *arena, const Dynamic *dynamic, Use use, Uses *uses)
+static void add_step_uses(Arena *arena, const Dynamic *dynamic, Use use, Uses *uses)
 {
     if (dynamic_is_constant(dynamic)) {
         return;
@@ -60,12 +60,12 @@ static void add_published(Arena *arena, const Dynamic *dynamic, Uses *uses)
 static void add_condition(Arena *arena, const Condition *condition, bool self_allowed, Uses *uses)
 {
     if (condition->is_set) {
-        add_used(arena, &condition->test,
-                 (Use){ .in_condition = true, .self_allowed = self_allowed }, uses);
+        add_step_uses(arena, &condition->test,
+                      (Use){ .in_condition = true, .self_allowed = self_allowed }, uses);
     }
 }
 
-static void uses_of(Arena *arena, const StepSpec *spec, Uses *uses)
+static void collect_uses(Arena *arena, const StepSpec *spec, Uses *uses)
 {
     *uses = (Uses){ .spec = spec };
     uint32_t count = action_param_count(spec->action);
@@ -73,7 +73,7 @@ static void uses_of(Arena *arena, const StepSpec *spec, Uses *uses)
         if ((spec->params_set >> i & 1) == 0) {
             continue;
         }
-        add_used(arena, spec->params[i], (Use){ 0 }, uses);
+        add_step_uses(arena, spec->params[i], (Use){ 0 }, uses);
         if (spec->action->params[i].kind == PARAM_PUBLISHED) {
             add_published(arena, spec->params[i], uses);
         }
@@ -87,8 +87,8 @@ static void uses_of(Arena *arena, const StepSpec *spec, Uses *uses)
     add_condition(arena, spec->success, true, uses);
     add_condition(arena, spec->proceed, true, uses);
     if (spec->run->retry.is_set) {
-        add_used(arena, &spec->run->retry.until,
-                 (Use){ .in_condition = true, .self_allowed = true }, uses);
+        add_step_uses(arena, &spec->run->retry.until,
+                      (Use){ .in_condition = true, .self_allowed = true }, uses);
     }
 }
 
@@ -134,7 +134,7 @@ static bool add_use(GraphBuilder *builder, const Step *step, const Use *use,
 void graph_add_implicit(GraphBuilder *builder)
 {
     const Steps *steps = &builder->graph->steps;
-    EdgeVec written = builder->hard; /* sorted; new edges are appended to the original */
+    EdgeVec explicit_edges = builder->hard; /* sorted; new edges are appended to the original */
     uint32_t *onfail_of = ARENA_ARRAY(builder->scratch, uint32_t, steps->count);
     memset(onfail_of, 0xff, steps->count * sizeof *onfail_of);
     Uses uses = { 0 };
@@ -143,11 +143,11 @@ void graph_add_implicit(GraphBuilder *builder)
         const Step *step = &steps->items[i];
         bool any;
         uint32_t first = pos;
-        /* Pushing may move builder->hard, but `written` still points to valid memory in the
+        /* Pushing may move builder->hard, but `explicit_edges` still points to valid memory in the
          * arena. */
-        pos = mark_onfail(&written, first, i, onfail_of, &any);
+        pos = mark_onfail(&explicit_edges, first, i, onfail_of, &any);
         if (uses.spec != step->spec) {
-            uses_of(builder->scratch, step->spec, &uses);
+            collect_uses(builder->scratch, step->spec, &uses);
         }
         if (uses.computed && !any) {
             const Value *location = &step->spec->name_location;

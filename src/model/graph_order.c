@@ -260,7 +260,7 @@ uint64_t *graph_chain_costs(const Graph *graph, Arena *arena)
     for (uint32_t i = graph->vertex_count; i > 0; i--) {
         uint32_t vertex = graph->order[i - 1];
         uint64_t longest = 0;
-        Numbers next = graph_next(graph, vertex);
+        IndexSlice next = graph_next(graph, vertex);
         for (uint32_t j = 0; j < next.count; j++) {
             uint64_t theirs = costs[next.items[j]];
             longest = theirs > longest ? theirs : longest;
@@ -270,10 +270,10 @@ uint64_t *graph_chain_costs(const Graph *graph, Arena *arena)
     return costs;
 }
 
-Numbers graph_critical_path(const Graph *graph, Arena *arena)
+IndexSlice graph_critical_path(const Graph *graph, Arena *arena)
 {
     if (graph->vertex_count == 0) {
-        return (Numbers){ 0 };
+        return (IndexSlice){ 0 };
     }
     uint64_t *costs = graph_chain_costs(graph, arena);
     uint32_t *steps = ARENA_ARRAY(arena, uint32_t, graph->vertex_count);
@@ -286,9 +286,9 @@ Numbers graph_critical_path(const Graph *graph, Arena *arena)
         if (!graph->vertices[here].check) {
             steps[count++] = graph->vertices[here].step;
         }
-        /* The first in order whose chain is as long as the remaining cost. */
+        /* The first vertex in order whose chain costs as much as what remains. */
         uint64_t left = costs[here] - vertex_cost(graph, here);
-        Numbers next = graph_next(graph, here);
+        IndexSlice next = graph_next(graph, here);
         uint32_t best = VERTEX_NONE;
         for (uint32_t j = 0; left > 0 && j < next.count; j++) {
             uint32_t there = next.items[j];
@@ -299,5 +299,5 @@ Numbers graph_critical_path(const Graph *graph, Arena *arena)
         }
         here = best;
     }
-    return (Numbers){ steps, count };
+    return (IndexSlice){ steps, count };
 }

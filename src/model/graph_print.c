@@ -14,7 +14,7 @@ DEFINE_ENUM_NAMES(GraphFormat, graph_format, [GRAPH_TREE] = "tree", [GRAPH_DOT] 
 static bool *critical_marks(const Graph *graph, Arena *arena)
 {
     bool *marks = arena_alloc_zero(arena, graph->steps.count);
-    Numbers path = graph_critical_path(graph, arena);
+    IndexSlice path = graph_critical_path(graph, arena);
     for (uint32_t i = 0; i < path.count; i++) {
         marks[path.items[i]] = true;
     }
@@ -125,7 +125,7 @@ static void print_tree(const Graph *graph, bool with_places, Arena *arena, Buf *
             buf_put_char(out, '\n');
         }
     }
-    Numbers path = graph_critical_path(graph, arena);
+    IndexSlice path = graph_critical_path(graph, arena);
     buf_put_format(out, "%u step%s, %u edge%s; the critical path (*) has %u\n", graph->steps.count,
                    graph->steps.count == 1 ? "" : "s", graph->edge_count,
                    graph->edge_count == 1 ? "" : "s", path.count);
@@ -256,7 +256,7 @@ static void print_json(const Graph *graph, Arena *arena, Buf *out)
         buf_put_format(out, ",\"phase\":\"%s\"}", vertex.check ? "check" : "run");
     }
     buf_put_c(out, "],\n\"critical_path\":[");
-    Numbers path = graph_critical_path(graph, arena);
+    IndexSlice path = graph_critical_path(graph, arena);
     for (uint32_t i = 0; i < path.count; i++) {
         buf_put_c(out, i > 0 ? "," : "");
         json_text_put(out, graph_step(graph, path.items[i])->id);
@@ -324,7 +324,7 @@ static void set_columns(Drawing *drawing, Arena *arena)
         Vertex v = graph->vertices[vertex];
         /* A check has no box: steps that wait for it are placed like its other successors. */
         uint32_t min_column = column[vertex] + (v.check ? 0 : 1);
-        Numbers next = graph_next(graph, vertex);
+        IndexSlice next = graph_next(graph, vertex);
         for (uint32_t j = 0; j < next.count; j++) {
             uint32_t *theirs = &column[next.items[j]];
             *theirs = *theirs < min_column ? min_column : *theirs;
@@ -490,7 +490,7 @@ static void print_svg(const Graph *graph, Arena *arena, Buf *out)
     for (uint32_t i = 0; i < graph->steps.count; i++) {
         critical_next[i] = i;
     }
-    Numbers path = graph_critical_path(graph, arena);
+    IndexSlice path = graph_critical_path(graph, arena);
     for (uint32_t i = 0; i + 1 < path.count; i++) {
         critical_next[path.items[i]] = path.items[i + 1];
     }

@@ -88,9 +88,9 @@ static void report_missing(GraphBuilder *builder, uint32_t step, const Reference
                                     location->start, location->span, "no %" STR_FMT " in this run",
                                     STR_ARG(reference_text(reference, builder->scratch)));
     Str nearest;
-    uint32_t near;
+    uint32_t nearest_step;
     Arena *arena = builder->problems->arena;
-    if (!step_index_suggest(builder->index, step, reference, &nearest, &near)) {
+    if (!step_index_suggest(builder->index, step, reference, &nearest, &nearest_step)) {
         const Step *late = step_without_id(builder, reference);
         problem->hint =
             late == NULL
@@ -101,7 +101,8 @@ static void report_missing(GraphBuilder *builder, uint32_t step, const Reference
                                STR_ARG(late->name));
         return;
     }
-    const StepSpec *spec = near == UINT32_MAX ? NULL : graph_step(builder->graph, near)->spec;
+    const StepSpec *spec =
+        nearest_step == UINT32_MAX ? NULL : graph_step(builder->graph, nearest_step)->spec;
     const Source *source = spec == NULL ? NULL : source_of(builder, &spec->location);
     Str where = STR_EMPTY;
     if (source != NULL) {

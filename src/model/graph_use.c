@@ -37,39 +37,41 @@ static UseCopy copy_make(Arena *arena, Step *step)
 
 /* Values known at load time are copied if the parameter has the same type there; others are
  * evaluated from the template when the step runs. */
-static void take_param(UseCopy *copy, const Step *from, uint32_t there, uint32_t here)
+static void copy_param(UseCopy *copy, const Step *from, uint32_t source_index,
+                       uint32_t target_index)
 {
-    const ParamSpec *a = &from->spec->action->params[there];
-    const ParamSpec *b = &copy->spec->action->params[here];
-    copy->spec->params[here] = from->spec->params[there];
-    copy->spec->params_set |= (uint64_t)1 << here;
+    const ParamSpec *a = &from->spec->action->params[source_index];
+    const ParamSpec *b = &copy->spec->action->params[target_index];
+    copy->spec->params[target_index] = from->spec->params[source_index];
+    copy->spec->params_set |= (uint64_t)1 << target_index;
     bool same = a->kind == b->kind && a->choices == b->choices;
-    copy->spec_values[here] =
-        same && from->spec->values != NULL ? from->spec->values[there] : value_missing();
-    copy->step_values[here] = same && from->values != NULL ? from->values[there] : value_missing();
+    copy->spec_values[target_index] =
+        same && from->spec->values != NULL ? from->spec->values[source_index] : value_missing();
+    copy->step_values[target_index] =
+        same && from->values != NULL ? from->values[source_index] : value_missing();
 }
 
-static void take_params(UseCopy *copy, const Step *from)
+static void copy_params(UseCopy *copy, const Step *from)
 {
-    const char *their_ids = action_id_params(from->spec->module, from->spec->action);
-    const char *own_ids = action_id_params(copy->spec->module, copy->spec->action);
+    const char *source_ids = action_id_params(from->spec->module, from->spec->action);
+    const char *target_ids = action_id_params(copy->spec->module, copy->spec->action);
     uint32_t count = action_param_count(from->spec->action);
     for (uint32_t i = 0; i < count; i++) {
         Str name = str_from_c(from->spec->action->params[i].name);
-        if ((from->spec->params_set >> i & 1) == 0 || id_params_include(their_ids, name) ||
-            id_params_include(own_ids, name)) {
+        if ((from->spec->params_set >> i & 1) == 0 || id_params_include(source_ids, name) ||
+            id_params_include(target_ids, name)) {
             continue;
         }
-        int here = action_param_index(copy->spec->action, name);
-        if (here >= 0 && (copy->spec->params_set >> here & 1) == 0) {
-            take_param(copy, from, i, (uint32_t)here);
+        int target_index = action_param_index(copy->spec->action, name);
+        if (target_index >= 0 && (copy->spec->params_set >> target_index & 1) == 0) {
+            copy_param(copy, from, i, (uint32_t)target_index);
         }
     }
 }
 
 /* If steps lend parameters to others (use_in), missing parameters have not been checked yet: see
  * expand.c. Steps that got any have been checked. */
-static void check_others(GraphBuilder *builder, const Step *before)
+static void check_unchanged_steps(GraphBuilder *builder, const Step *before)
 {
     const Steps *steps = &builder->graph->steps;
     const StepSpec *checked = NULL;
@@ -104,7 +106,7 @@ void graph_apply_use(GraphBuilder *builder)
             UseCopy copy = copy_make(builder->arena, &steps[from]);
             for (; i < end; i++) {
                 if (edges->items[i].kind == REQUISITE_USE) {
-                    take_params(&copy, &before[edges->items[i].to]);
+                    copy_params(&copy, &before[edges->items[i].to]);
                 }
             }
             step_collect_claims(&steps[from], builder->arena);
@@ -114,6 +116,6 @@ void graph_apply_use(GraphBuilder *builder)
         i = end;
     }
     if (before != NULL) {
-        check_others(builder, before);
+        check_unchanged_steps(builder, before);
     }
 }

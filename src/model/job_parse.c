@@ -104,14 +104,14 @@ static bool steps_parse(const SiteLoad *load, Value input, const RunOptions *bas
         StepSpec *spec = &job->steps[job->step_count];
         ok = step_parse(load, item, base, spec) && ok;
         spec->job = job;
-        spec->number = job->step_count;
+        spec->index_in_file = job->step_count;
         ok = check_name(load, &names, spec) && ok;
         job->step_count++;
     }
     return ok;
 }
 
-/* Reports it at the second key. */
+/* Reports the problem at the second key. */
 static void report_both(const SiteLoad *load, const Map *document)
 {
     Value steps = map_find_str(document, STR("steps"))->key;

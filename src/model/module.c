@@ -64,19 +64,19 @@ const Module *module_table_find_module(ModuleTable table, Str name)
     return NULL;
 }
 
-/* Within an existing module only the action is compared: a long module name would allow so many
- * edits that "append" is close to "absent". */
+/* Within an existing module only the action is compared: with a long module name, so many edits
+ * would be allowed that "append" would match "absent". */
 static bool suggest_within(const Module *module, Str name, Arena *arena, Str *out)
 {
-    Str near;
+    Str nearest;
     Suggest suggest = suggest_make(name);
     for (const Action *action = module->actions; action->name != NULL; action++) {
         suggest_offer(&suggest, str_from_c(action->name));
     }
-    if (!suggest_found(&suggest, &near)) {
+    if (!suggest_found(&suggest, &nearest)) {
         return false;
     }
-    *out = arena_format(arena, "%s.%" STR_FMT, module->name, STR_ARG(near));
+    *out = arena_format(arena, "%s.%" STR_FMT, module->name, STR_ARG(nearest));
     return true;
 }
 

@@ -49,12 +49,14 @@ typedef struct ParamSpec {
     const char *choices;  /* allowed strings, "started|stopped"; NULL: any */
     const char *help;     /* one sentence */
     const char *claims;   /* "path", "needs:user": its values are claims of that kind; NULL: none */
-    /* The aspect of the action's `resource` that it decides, for contradiction.h; NULL: none.
-     * "state!restarted": not with that value; "!content": while it is false, nothing decides that;
-     * "?kind": while it has a value, nothing does. "content@copy": content from a source other than
-     * the site; only the source is compared with other steps. "uid#": a value belongs to one
-     * resource, or the setting, if true. "members%": the order of the list does not matter. "+name": more names of the resource. "enabled^mask state":
-     * unless it is false or "stopped", it excludes the other one. */
+    /* The aspect of the action's `resource` that it sets, for contradiction.h; NULL: none.
+     * "state!restarted": except with that value. "!content": the content is undecided while the
+     * parameter is false. "?kind": the kind is undecided while the parameter has a value.
+     * "content@copy": content from a source outside of the site; only the source is compared with
+     * other steps. "uid#": only one resource can have a given value or, for a boolean, the value
+     * true. "members%": the order of the list does not matter. "+name": additional names of the
+     * resource. "enabled^mask state": excludes the other setting, unless it is false or
+     * "stopped". */
     const char *aspect;
 } ParamSpec;
 
@@ -83,7 +85,7 @@ typedef bool (*ActionFunction)(Call *call, Outcome *outcome, Error *err);
  * keeps file order also with steps for paths below it, instead of running before them.
  * "fills:/srv/app" manages everything below it as well: other steps do not clean up there.
  *
- * Another one is for plans only: "provides:user", "provides:path:/mnt/", "provides:*" declare what
+ * One more prefix is for plans only: "provides:user", "provides:path:/mnt/", "provides:*" declare what
  * may exist after the step although it does not manage it: any user, something under /mnt,
  * anything. */
 typedef void (*ActionClaims)(Arena *arena, const Value *params, List *claims);
@@ -146,7 +148,7 @@ struct Action {
     /* "section option": the parameters that name a part of it, for which others are decided
      * separately; NULL: the whole */
     const char *part;
-    const char *desired_state; /* "state=absent": what the action itself wants of the whole */
+    const char *desired_state; /* "state=absent": what the action itself sets for the whole */
     PartKind part_kind;
     bool writes_whole_files; /* writes the files whose paths it claims as a whole */
     const char *id_param;    /* parameter by which requisites find a step; NULL: the module's */
@@ -164,7 +166,7 @@ typedef struct Module {
     const char *help;     /* one sentence */
     const char *id_param; /* "name"; "name|pkgs": each entry or key of any of these is an ID */
     const Action *actions;
-    const char *refused; /* reason why it cannot be used; NULL: it can be used */
+    const char *unusable_reason; /* reason why it cannot be used; NULL: it can be used */
 } Module;
 
 /* All modules of a program; ends with NULL. Passed as an argument, because this directory is below

@@ -214,8 +214,8 @@ static Str foreign_fact(const NamesCheck *check, Str name)
 {
     static const char *const forms[] = { "", "ansible_", "grains.", "facts." };
     for (size_t i = 0; i < COUNT_OF(forms); i++) {
-        Str of = arena_format(check->arena, "%s%" STR_FMT, forms[i], STR_ARG(name));
-        Str fix = hint_replacement(foreign_word(NULL, FOREIGN_NAME, STR_EMPTY, of));
+        Str foreign = arena_format(check->arena, "%s%" STR_FMT, forms[i], STR_ARG(name));
+        Str fix = hint_replacement(foreign_word(NULL, FOREIGN_NAME, STR_EMPTY, foreign));
         if (str_starts(fix, STR("server."))) {
             return str_from_offset(fix, strlen("server."));
         }
@@ -250,18 +250,17 @@ static bool check_element(const NamesCheck *check, const Template *template, Val
                          .template = template,
                          .document = document };
     bool is_quoted = use->element_span > use->element.len;
-    report(
-        check, &location,
-        arena_format(check->arena,
-                     is_eden ? "'eden' has no '%" STR_FMT "'" : "there is no fact '%" STR_FMT "'",
-                     STR_ARG(use->element)),
-        hint, is_identifier(fix) || !is_quoted ? fix : STR_EMPTY);
+    report(check, &location,
+           arena_format(check->arena,
+                        is_eden ? "'eden' has no '%" STR_FMT "'" : "unknown fact '%" STR_FMT "'",
+                        STR_ARG(use->element)),
+           hint, is_identifier(fix) || !is_quoted ? fix : STR_EMPTY);
     return false;
 }
 
 /* --- Checking ---------------------------------------------------------------------------------- */
 
-/* Whether the template tests anywhere if it is defined. */
+/* Whether the template tests anywhere whether the name is defined. */
 static bool is_guarded(const TemplateUses *uses, const TemplateUse *use)
 {
     for (uint32_t i = 0; i < uses->count; i++) {
@@ -401,7 +400,7 @@ static bool check_step(const NamesCheck *check, const Template *template, const 
                        const FileNames *names)
 {
     const StrMap *steps = &names->steps;
-    Str name = str_slice(use->element, 0, str_find(use->element, STR("["), 0)), near;
+    Str name = str_slice(use->element, 0, str_find(use->element, STR("["), 0)), nearest;
     if (!use->literal || !names->steps_known || str_map_has(steps, name)) {
         return true;
     }
@@ -410,7 +409,7 @@ static bool check_step(const NamesCheck *check, const Template *template, const 
     for (StrMapEntry *entry; (entry = str_map_next(steps, &pos)) != NULL;) {
         suggest_offer(&suggest, entry->key);
     }
-    bool found = suggest_found(&suggest, &near);
+    bool found = suggest_found(&suggest, &nearest);
     bool is_quoted = use->element_span > use->element.len; /* steps.NAME cannot contain spaces */
     NameUse location = { .offset = use->element_offset,
                          .span = use->element_span,
@@ -418,8 +417,8 @@ static bool check_step(const NamesCheck *check, const Template *template, const 
                          .document = value_null() };
     report(check, &location,
            arena_format(check->arena, "step '%" STR_FMT "' not found", STR_ARG(use->element)),
-           found ? did_you_mean(check, near) : STR_EMPTY,
-           found && (is_quoted || is_identifier(near)) ? near : STR_EMPTY);
+           found ? did_you_mean(check, nearest) : STR_EMPTY,
+           found && (is_quoted || is_identifier(nearest)) ? nearest : STR_EMPTY);
     return false;
 }
 
@@ -509,17 +508,17 @@ static void suggest_names(const SiteNames *names, Suggest *suggest)
 
 static void report_macro(const NamesCheck *check, const NameUse *use, const Suggest *suggest)
 {
-    Str near, hint = STR_EMPTY, fix = STR_EMPTY;
-    if (suggest_found(suggest, &near)) {
-        hint = did_you_mean(check, near);
-        fix = near;
+    Str nearest, hint = STR_EMPTY, fix = STR_EMPTY;
+    if (suggest_found(suggest, &nearest)) {
+        hint = did_you_mean(check, nearest);
+        fix = nearest;
     }
     report(check, use,
            arena_format(check->arena, "macro '%" STR_FMT "' is not defined", STR_ARG(use->name)),
            hint, fix);
 }
 
-/* Names that people expect to be defined; empty if it is none of them. */
+/* The equivalent of a name that users expect to be defined; empty if there is none. */
 static Str known_equivalent(Str name)
 {
     static const struct {
@@ -551,16 +550,16 @@ static Str known_equivalent(Str name)
 static void report_name(const NamesCheck *check, const NameUse *use, const Suggest *suggest,
                         const StrMap *variables)
 {
-    Str near, hint, fix = STR_EMPTY;
+    Str nearest, hint, fix = STR_EMPTY;
     if (str_map_has(variables, use->name)) {
         fix = arena_format(check->arena, "vars.%" STR_FMT, STR_ARG(use->name));
         hint = did_you_mean(check, fix);
     } else if (known_equivalent(use->name).len > 0) {
         fix = known_equivalent(use->name);
         hint = arena_format(check->arena, "write '%" STR_FMT "'", STR_ARG(fix));
-    } else if (suggest_found(suggest, &near)) {
-        fix = near;
-        hint = did_you_mean(check, near);
+    } else if (suggest_found(suggest, &nearest)) {
+        fix = nearest;
+        hint = did_you_mean(check, nearest);
     } else {
         bool is_file = use->document.kind == VALUE_NULL;
         hint = arena_format(
@@ -575,14 +574,15 @@ static void report_name(const NamesCheck *check, const NameUse *use, const Sugge
 static void report_variable(const NamesCheck *check, const NameUse *use, const StrMap *variables)
 {
     Suggest suggest = suggest_make(use->name);
-    Str near, hint = STR("define it in variables/, or pass it with '-v' or '-D'"), fix = STR_EMPTY;
+    Str nearest, hint = STR("define it in variables/, or pass it with '-v' or '-D'"),
+                 fix = STR_EMPTY;
     uint32_t pos = 0;
     for (StrMapEntry *entry; (entry = str_map_next(variables, &pos)) != NULL;) {
         suggest_offer(&suggest, entry->key);
     }
-    if (suggest_found(&suggest, &near)) {
-        hint = did_you_mean(check, near);
-        fix = is_identifier(near) ? near : STR_EMPTY;
+    if (suggest_found(&suggest, &nearest)) {
+        hint = did_you_mean(check, nearest);
+        fix = is_identifier(nearest) ? nearest : STR_EMPTY;
     }
     report(check, use,
            arena_format(check->arena, "no file of this site defines variable '%" STR_FMT "'",

@@ -41,12 +41,12 @@ typedef struct NamesCheck {
 
 /* Returns false, with problems, for names that cannot exist. */
 bool names_check(const NamesCheck *check, const Dynamic *dynamic);
-/* What the user of a template file adds to the names. */
+/* Names that steps pass to the template files they use. */
 typedef struct FileNames {
     StrMap passed;    /* names that a `context` of any step defines */
     StrMap assigned;  /* names that any template assigns: it may include others */
     StrMap steps;     /* the names of all steps */
-    StrMap reachable; /* the template files that steps use, directly or not */
+    StrMap reachable; /* the template files that steps use, directly or indirectly */
     bool passed_known, steps_known;
 } FileNames;
 

@@ -114,9 +114,10 @@ static bool check_choice(const Conversion *c, Value text)
         suggest_offer(&suggest, choice);
         buf_put_format(&listed, "%s'%" STR_FMT "'", listed.len == 0 ? "" : " or ", STR_ARG(choice));
     }
-    Str near;
-    return suggest_found(&suggest, &near) ? reject_with_suggestion(c, buf_c(&listed), text, near)
-                                          : reject(c, buf_c(&listed), text);
+    Str nearest;
+    return suggest_found(&suggest, &nearest)
+               ? reject_with_suggestion(c, buf_c(&listed), text, nearest)
+               : reject(c, buf_c(&listed), text);
 }
 
 static bool to_string(const Conversion *c, Value input, Value *out)

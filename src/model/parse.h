@@ -55,8 +55,8 @@ bool site_selector_parse(const SiteLoad *load, Value input, const Selector **out
 void for_each_unknown(const SiteLoad *load, Value location);
 void for_each_of_scalar(const SiteLoad *load, Value location, Value items);
 
-/* Parses one step; `base` has the file's run options and must outlive the step. Also returns false
- * if the step is to be left out. */
+/* Parses one step; `base` has the file's run options and must outlive the step. Also returns
+ * false if the step is to be skipped. */
 bool step_parse(const SiteLoad *load, Value input, const RunOptions *base, StepSpec *out);
 
 /* selector: [{name, ..}, ..]; or a list of these, for every node. */

@@ -52,7 +52,7 @@ static const RequisiteKey keys[] = {
     { "watch_any", REQUISITE_WATCH, .any = true },
     { "watch_in", REQUISITE_WATCH, .in = true },
     { "prereq", REQUISITE_PREREQ,
-      .documentation = { .help = "Run before the target, and only if it is going to change.",
+      .documentation = { .help = "Run before the target, and only if the target will change.",
                          .text = "The target is checked first; if it will change, this step runs "
                                  "and then "
                                  "the target. If this\n"

@@ -101,7 +101,7 @@ static void complete(Schedule *schedule, uint32_t vertex)
         uint32_t done = VEC_POP(&schedule->completing);
         schedule->state[done] = VERTEX_DONE;
         schedule->done++;
-        Numbers next = graph_next(schedule->graph, done);
+        IndexSlice next = graph_next(schedule->graph, done);
         for (uint32_t i = 0; i < next.count; i++) {
             release(schedule, next.items[i]);
         }
@@ -121,7 +121,7 @@ static void propagate(const Graph *graph, bool *marked, bool forward)
 {
     for (uint32_t i = 0; i < graph->vertex_count; i++) {
         uint32_t vertex = graph->order[forward ? i : graph->vertex_count - 1 - i];
-        Numbers next = graph_next(graph, vertex);
+        IndexSlice next = graph_next(graph, vertex);
         for (uint32_t j = 0; j < next.count; j++) {
             if (forward) {
                 marked[next.items[j]] |= marked[vertex];

@@ -312,10 +312,10 @@ static const Selector *parse_not(Parser *p)
 static const Selector *join(Parser *p, SelectorKind kind, const Selector *left,
                             const Selector *right)
 {
-    Selector *both = new_selector(p, kind);
-    both->left = left;
-    both->right = right;
-    return left == NULL || right == NULL ? NULL : both;
+    Selector *pair = new_selector(p, kind);
+    pair->left = left;
+    pair->right = right;
+    return left == NULL || right == NULL ? NULL : pair;
 }
 
 static const Selector *parse_and(Parser *p)

@@ -242,8 +242,8 @@ static bool has_ampersand(const Term *term, SelectorMistake *out)
     if (pos == STR_NOT_FOUND || find_quote(term->text) < pos) {
         return false;
     }
-    bool twice = str_starts(str_from_offset(term->text, pos), STR("&&"));
-    return set_mistake(out, pos, twice ? 2 : 1, STR("'&' is not a valid operator"),
+    bool is_double = str_starts(str_from_offset(term->text, pos), STR("&&"));
+    return set_mistake(out, pos, is_double ? 2 : 1, STR("'&' is not a valid operator"),
                        STR("write 'and'"));
 }
 

@@ -54,13 +54,13 @@ static Site *site_new(const SiteLoad *load)
 }
 
 /* "nested/web" for jobs/nested/web.yaml. */
-static Str name_below(Str path, Str directory)
+static Str document_name(Str path, Str directory)
 {
     return str_slice(path, directory.len + 1, path.len - strlen(".yaml"));
 }
 
 /* Any job of the site, for an example. */
-static Str any_job(const SiteLoad *load)
+static Str first_job_name(const SiteLoad *load)
 {
     List *paths = list_new(load->arena, 16);
     if (load->reader.list != NULL) {
@@ -68,7 +68,7 @@ static Str any_job(const SiteLoad *load)
     }
     for (uint32_t i = 0; i < paths->len; i++) {
         if (str_ends(value_str(paths->items[i]), STR(".yaml"))) {
-            return name_below(value_str(paths->items[i]), STR("jobs"));
+            return document_name(value_str(paths->items[i]), STR("jobs"));
         }
     }
     return STR("NAME");
@@ -79,7 +79,7 @@ static void report_no_jobs(const SiteLoad *load)
     Problem *problem = document_report_missing(load, STR("jobs/base.yaml"), value_missing());
     Arena *arena = load->problems->arena;
     problem->hint = STR("every site has this file, which assigns jobs to nodes:");
-    Str name = arena_format(arena, "        - name: %" STR_FMT, STR_ARG(any_job(load)));
+    Str name = arena_format(arena, "        - name: %" STR_FMT, STR_ARG(first_job_name(load)));
     const Str lines[] = { STR("    jobs:"), STR("      '*':"), name };
     for (size_t i = 0; i < COUNT_OF(lines); i++) {
         problem_add_note(arena, problem, lines[i], STR_EMPTY, 0);
@@ -142,7 +142,7 @@ bool site_load(const SiteLoad *input, Site **out)
     return bases_load(site, NULL);
 }
 
-static Str name_of_file(Str path)
+static Str file_stem(Str path)
 {
     size_t slash = str_find_last(path, STR("/"));
     Str name = slash == STR_NOT_FOUND ? path : str_from_offset(path, slash + 1);
@@ -155,19 +155,19 @@ bool site_load_file(const SiteLoad *input, Str path, Site **out)
     Site *site = *out = site_new(input);
     const SiteLoad *load = &site->load;
     Str *name = ARENA_NEW(load->arena, Str);
-    *name = name_of_file(path);
+    *name = file_stem(path);
     site->only = name;
     Value document;
     JobFile *file = ARENA_NEW(load->arena, JobFile);
-    SiteLoad alone = *load; /* files next to a single file are ignored */
-    alone.reader.exists = NULL;
+    SiteLoad single = *load; /* files next to a single file are ignored */
+    single.reader.exists = NULL;
     site->failed =
-        !document_read(&alone, path, DOCUMENT_DEFINED_KEYS, value_missing(), NULL, &document);
-    bool torn = site->failed && value_is_missing(document) &&
-                document_read_valid_items(&alone, path, DOCUMENT_DEFINED_KEYS, &document);
+        !document_read(&single, path, DOCUMENT_DEFINED_KEYS, value_missing(), NULL, &document);
+    bool is_partial = site->failed && value_is_missing(document) &&
+                      document_read_valid_items(&single, path, DOCUMENT_DEFINED_KEYS, &document);
     site->failed = value_is_missing(document) ||
                    !job_file_parse(load, *name, path, document, file) || site->failed;
-    file->is_unreadable = file->is_unreadable || torn;
+    file->is_unreadable = file->is_unreadable || is_partial;
     str_map_put(&site->files, *name, file);
     return !site->failed;
 }
@@ -188,12 +188,12 @@ JobFile *site_job_file(Site *site, Str name, Value reference)
     JobFile *file = NULL;
     bool ok = document_read(load, path, DOCUMENT_DEFINED_KEYS, reference, NULL, &document);
     site->failed = site->failed || !ok;
-    bool torn = !ok && value_is_missing(document) &&
-                document_read_valid_items(load, path, DOCUMENT_DEFINED_KEYS, &document);
+    bool is_partial = !ok && value_is_missing(document) &&
+                      document_read_valid_items(load, path, DOCUMENT_DEFINED_KEYS, &document);
     if (!value_is_missing(document)) {
         file = ARENA_NEW(load->arena, JobFile);
         site->failed = !job_file_parse(load, name, path, document, file) || site->failed;
-        file->is_unreadable = file->is_unreadable || torn;
+        file->is_unreadable = file->is_unreadable || is_partial;
     }
     str_map_put(&site->files, name, file);
     return file;
@@ -242,8 +242,8 @@ static void check_in_directory(Site *site, const struct SiteDirectory *directory
     site->failed = site->failed || !ok;
 }
 
-/* Returns true if the file has another ending, and so is never read. */
-static bool has_other_ending(const SiteLoad *load, Str path)
+/* Returns true if the file does not have the extension ".yaml", and so is never read. */
+static bool has_wrong_extension(const SiteLoad *load, Str path)
 {
     if (str_ends(path, STR(".yml"))) {
         Problem *problem = document_problem(
@@ -264,8 +264,8 @@ static void check_directory(Site *site, const struct SiteDirectory *directory)
     load->reader.list(load->reader.context, name, load->arena, paths);
     for (uint32_t i = 0; i < paths->len; i++) {
         Str path = value_str(paths->items[i]);
-        bool is_base = directory->has_base && str_eq(name_below(path, name), STR("base"));
-        if (!has_other_ending(load, path) && !is_base) {
+        bool is_base = directory->has_base && str_eq(document_name(path, name), STR("base"));
+        if (!has_wrong_extension(load, path) && !is_base) {
             check_in_directory(site, directory, path);
         }
     }
@@ -286,7 +286,7 @@ static void collect_context(const StepSpec *spec, FileNames *out)
 }
 
 /* Adds a template and those that it includes. */
-static void collect_user(const SiteLoad *load, Str name, FileNames *out)
+static void collect_template(const SiteLoad *load, Str name, FileNames *out)
 {
     const Template *template;
     Fault fault;
@@ -296,12 +296,12 @@ static void collect_user(const SiteLoad *load, Str name, FileNames *out)
     }
     const TemplateUses *uses = template_uses(template);
     for (uint32_t i = 0; i < uses->link_count; i++) {
-        collect_user(load, uses->links[i].name, out);
+        collect_template(load, uses->links[i].name, out);
     }
 }
 
 /* The templates that steps use, and the names that they pass to them. */
-static void collect_users(Site *site, FileNames *out)
+static void collect_templates(Site *site, FileNames *out)
 {
     uint32_t pos = 0;
     for (StrMapEntry *entry; (entry = str_map_next(&site->files, &pos)) != NULL;) {
@@ -313,7 +313,7 @@ static void collect_users(Site *site, FileNames *out)
                 if ((spec->params_set >> k & 1) != 0 &&
                     spec->action->params[k].kind == PARAM_SITE_TEMPLATE &&
                     spec->params[k]->template == NULL && value_is_string(spec->params[k]->value)) {
-                    collect_user(&site->load, value_str(spec->params[k]->value), out);
+                    collect_template(&site->load, value_str(spec->params[k]->value), out);
                 }
             }
             if (spec->action != NULL) {
@@ -369,7 +369,7 @@ static void collect_file_names(Site *known, const List *paths, FileNames *out)
     str_map_init(&out->steps, arena);
     str_map_init(&out->reachable, arena);
     out->steps_known = collect_steps(known, &out->steps);
-    collect_users(known, out);
+    collect_templates(known, out);
     collect_assigned(&known->load, paths, out);
 }
 
@@ -424,8 +424,8 @@ static void check_jobs(Site *site)
     load->reader.list(load->reader.context, STR("jobs"), load->arena, paths);
     for (uint32_t i = 0; i < paths->len; i++) {
         Str path = value_str(paths->items[i]);
-        if (!has_other_ending(load, path) && !str_eq(path, STR("jobs/base.yaml"))) {
-            (void)site_job_file(site, name_below(path, STR("jobs")), value_missing());
+        if (!has_wrong_extension(load, path) && !str_eq(path, STR("jobs/base.yaml"))) {
+            (void)site_job_file(site, document_name(path, STR("jobs")), value_missing());
         }
     }
 }
@@ -481,10 +481,10 @@ static bool collect_keys(const SiteLoad *load, const char *directory, StrMap *ou
     Problems ignored;
     sources_init(&sources, load->arena);
     problems_init(&ignored, load->arena);
-    SiteLoad quiet = *load;
-    quiet.sources = &sources;
-    quiet.problems = &ignored;
-    quiet.lint = false;
+    SiteLoad silent = *load;
+    silent.sources = &sources;
+    silent.problems = &ignored;
+    silent.lint = false;
     Str name = str_from_c(directory);
     List *paths = list_new(load->arena, 16);
     load->reader.list(load->reader.context, name, load->arena, paths);
@@ -492,10 +492,11 @@ static bool collect_keys(const SiteLoad *load, const char *directory, StrMap *ou
     for (uint32_t i = 0; i < paths->len; i++) {
         Str path = value_str(paths->items[i]);
         Value document;
-        if (!str_ends(path, STR(".yaml")) || str_eq(name_below(path, name), STR("base"))) {
+        if (!str_ends(path, STR(".yaml")) || str_eq(document_name(path, name), STR("base"))) {
             continue;
         }
-        ok = document_read(&quiet, path, DOCUMENT_ANY_KEYS, value_missing(), NULL, &document) && ok;
+        ok =
+            document_read(&silent, path, DOCUMENT_ANY_KEYS, value_missing(), NULL, &document) && ok;
         for (uint32_t k = 0; document.kind == VALUE_MAP && k < document.map->len; k++) {
             Value key = document.map->entries[k].key;
             if (value_is_string(key)) {
@@ -514,12 +515,12 @@ static void check_one_template(Site *site, Str name)
     Site *whole;
     sources_init(&sources, site->load.arena);
     problems_init(&ignored, site->load.arena);
-    SiteLoad quiet = site->load;
-    quiet.sources = &sources;
-    quiet.problems = &ignored;
-    quiet.lint = false;
-    (void)!site_load(&quiet, &whole);
-    if (quiet.reader.list != NULL) {
+    SiteLoad silent = site->load;
+    silent.sources = &sources;
+    silent.problems = &ignored;
+    silent.lint = false;
+    (void)!site_load(&silent, &whole);
+    if (silent.reader.list != NULL) {
         check_jobs(whole);
     }
     FileNames names;
@@ -540,7 +541,7 @@ bool site_check_document(const SiteLoad *load, Str path, Site **out)
         site->failed = !site_entries_exist(&site->load, &site->jobs, "jobs") || site->failed;
     } else if (str_eq(directory, STR("jobs"))) {
         Str *name = ARENA_NEW(load->arena, Str);
-        *name = name_below(path, directory);
+        *name = document_name(path, directory);
         site->only = name;
         (void)site_job_file(site, *name, value_missing());
         check_references(site);

@@ -83,9 +83,9 @@ typedef struct Job Job;
 
 typedef struct StepSpec {
     const Job *job;
-    uint32_t number; /* index in its file */
-    Str name;        /* as written, or derived from action and ID; without templates */
-    Value location;  /* location of the step, for messages */
+    uint32_t index_in_file; /* index in its file */
+    Str name;               /* as written, or derived from action and ID; without templates */
+    Value location;         /* location of the step, for messages */
     Value name_location;
     Value action_location;
     const Module *module;
@@ -138,15 +138,15 @@ struct Job {
      * there is a path without conditions, the list is empty. */
     const JobGate **gates;
     uint32_t gate_count;
-    /* The text of a selector that lists it without conditions, "*" if there is such an entry;
-     * empty: several selectors, one inside the other, or none. */
+    /* The selector of an entry that lists the job without conditions, "*" if any entry has it;
+     * empty: none, or several nested selectors. */
     Str selector;
 };
 
 /* A file of jobs (`jobs:`): the target of `job: NAME` if NAME is such a file. */
 typedef struct JobGroup {
     Str name;
-    const Job **jobs; /* all jobs of this run that it leads to, each once */
+    const Job **jobs; /* all jobs of this run that can be reached from it, each once */
     uint32_t job_count;
 } JobGroup;
 
@@ -164,7 +164,7 @@ typedef struct Step {
     /* As spec->values, with what could be evaluated at load time for this instance: IDs, paths,
      * owner and group. */
     const Value *values;
-    /* requisites whose targets are not on this node: 1 << REQUISITE_ONCHANGES and so on */
+    /* kinds of requisites whose targets are not on this node: 1 << REQUISITE_ONCHANGES and so on */
     uint16_t kinds_without_targets;
 } Step;
 

@@ -325,7 +325,7 @@ static FindResult find_job(const StepIndex *index, uint32_t step, Str pattern, A
     return any || exact != NULL ? FIND_OK : FIND_NONE;
 }
 
-/* A step that refers to an ID that it has itself refers to the others with that ID. */
+/* A step that refers to its own ID means the other steps with that ID. */
 static void remove_self(StepSearch *search)
 {
     StepVec *found = search->found;
@@ -412,10 +412,10 @@ static void suggest_steps(const StepIndex *index, const Job *job, const Module *
 }
 
 bool step_index_suggest(const StepIndex *index, uint32_t step, const Reference *reference, Str *out,
-                        uint32_t *near)
+                        uint32_t *nearest_step)
 {
     Suggest suggest = suggest_make(reference->pattern);
-    *near = NONE;
+    *nearest_step = NONE;
     if (reference->kind == REFERENCE_JOB) {
         uint32_t pos = 0;
         for (StrMapEntry *entry; (entry = str_map_next(&index->jobs, &pos)) != NULL;) {
@@ -436,6 +436,6 @@ bool step_index_suggest(const StepIndex *index, uint32_t step, const Reference *
         return false;
     }
     const IndexEntry *entry = entry_find(index, own, *out);
-    *near = entry == NULL ? NONE : index->hits.items[entry->first].step;
+    *nearest_step = entry == NULL ? NONE : index->hits.items[entry->first].step;
     return true;
 }

@@ -30,6 +30,6 @@ typedef enum FindResult {
 FindResult step_index_find(const StepIndex *index, uint32_t step, const Reference *reference,
                            Arena *arena, StepVec *found);
 
-/* The name closest to one that was not found. `*near` is a step that has it, or UINT32_MAX. */
+/* The name closest to one that was not found. `*nearest_step` is a step that has it, or UINT32_MAX. */
 bool step_index_suggest(const StepIndex *index, uint32_t step, const Reference *reference, Str *out,
-                        uint32_t *near);
+                        uint32_t *nearest_step);

@@ -453,9 +453,10 @@ static Extension *load_one(Loader *l, Str path)
     if (extension->module == NULL) {
         static const Action none[] = { { 0 } };
         Module *module = ARENA_NEW(l->arena, Module);
-        *module = (Module){
-            .name = extension->name, .help = "", .actions = none, .refused = extension->refused
-        };
+        *module = (Module){ .name = extension->name,
+                            .help = "",
+                            .actions = none,
+                            .unusable_reason = extension->refused };
         extension->module = module;
     }
     return extension;

@@ -112,7 +112,7 @@ JournalScan journal_scan(Str text, DebtBook *book)
         scan.whole = at;
         scan.damaged = damaged; /* damage after the last valid record is a torn tail */
     }
-    scan.open_run = book->open ? book->run : STR_EMPTY;
+    scan.open_run = book->run_open ? book->run : STR_EMPTY;
     scan.acting = join_names(&acting, book->arena);
     return scan;
 }
@@ -157,7 +157,7 @@ static bool shorten(Journal *journal, Error *err)
                                              .run = debt->run,
                                              .boot = debt->boot,
                                              .name = debt->site,
-                                             .path = debt->home,
+                                             .path = debt->site_path,
                                              .debts = &one,
                                              .debt_count = 1 },
                            &text);

@@ -149,7 +149,7 @@ static bool read_edge(Value v, const JournalRecord *record, Debt *out)
                    .cause = value_str(v.list->items[1]),
                    .unit = value_str(v.list->items[3]),
                    .site = record->name,
-                   .home = record->path };
+                   .site_path = record->path };
     return debt_kind_from_name(value_str(v.list->items[2]), &out->kind) && out->step.len > 0;
 }
 
@@ -180,7 +180,7 @@ static bool read_debt(Value map, Arena *arena, JournalRecord *out)
                           .cause = value_get_text(map, "cause"),
                           .unit = value_get_text(map, "unit"),
                           .site = out->name,
-                          .home = out->path,
+                          .site_path = out->path,
                           .run = out->run,
                           .boot = out->boot,
                           .at_ms = out->at_ms,

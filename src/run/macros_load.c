@@ -146,8 +146,9 @@ static void read_action(Reading *r, Macro *macro, Value name, Value params)
     const Module *module;
     const Action *action;
     if (!module_table_find(r->load->modules, value_str(name), &module, &action)) {
-        if (module != NULL && module->refused != NULL) {
-            report(r, name, "module '%s' cannot be used: %s", module->name, module->refused);
+        if (module != NULL && module->unusable_reason != NULL) {
+            report(r, name, "module '%s' cannot be used: %s", module->name,
+                   module->unusable_reason);
             return;
         }
         Problem *problem =

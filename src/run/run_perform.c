@@ -234,8 +234,8 @@ static Str run_scrub(void *context, Str text, Arena *arena)
 /* Of another existing site, whose own runs handle it. */
 static bool is_of_other_site(const Run *run, const Debt *debt)
 {
-    return debt->home.len > 0 && !debt_belongs_to(debt, run->name, run->home) &&
-           file_exists(arena_copy_c(run->arena, debt->home));
+    return debt->site_path.len > 0 && !debt_belongs_to(debt, run->name, run->home) &&
+           file_exists(arena_copy_c(run->arena, debt->site_path));
 }
 
 /* With a notice, in the journal too; a plan has only its own book. */

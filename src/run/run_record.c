@@ -343,7 +343,7 @@ static void put_graph(Writer *writer)
     put_numbers(out, graph->order, graph->vertex_count);
     buf_put(out, STR(",\"next\":["));
     for (uint32_t i = 0; i < graph->vertex_count; i++) {
-        Numbers next = graph_next(graph, i);
+        IndexSlice next = graph_next(graph, i);
         buf_put(out, i == 0 ? STR_EMPTY : STR(","));
         put_numbers(out, next.items, next.count);
     }

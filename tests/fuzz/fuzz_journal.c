@@ -39,7 +39,7 @@ static void scan(Str text)
     BUG_IF(second.whole != first.whole || second.records != first.records);
     BUG_IF(debt_book_count(&torn) != debt_book_count(&cut));
     debt_book_recover(&torn, STR("boot"));
-    BUG_IF(torn.open);
+    BUG_IF(torn.run_open);
     AUTO_CLEAR(Buf) written = buf_make(BUF_UNLIMITED), twice = buf_make(BUF_UNLIMITED);
     put_owed(&torn, &written);
     JournalScan third = journal_scan(buf_str(&written), &again);

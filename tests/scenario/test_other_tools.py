@@ -23,7 +23,7 @@ FILE = "- name: x\n  file.managed:\n    - name: /etc/motd\n"
         (FILE + "    - user: root\n", "write 'owner'"),
         (FILE + "    - makedirs: true\n", "write 'parents'"),
         (FILE + "    - unless: test -f /x\n", "conditions: {when:"),
-        (FILE + "    - dest: /etc/motd\n", "'name' is given too"),
+        (FILE + "    - dest: /etc/motd\n", "'name' is also set"),
         (FILE + "    - src: motd\n", "write 'source'"),
         (FILE + "  when: a\n", "conditions: {when:"),
         (FILE + "  register: a\n", "steps['NAME'].StdOut"),

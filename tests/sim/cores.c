@@ -580,7 +580,7 @@ static bool has_edge(const Sim *sim, uint32_t step, StepResult result)
             return true;
         }
     }
-    Numbers before = graph_edges_to(sim->world.graph, step);
+    IndexSlice before = graph_edges_to(sim->world.graph, step);
     for (uint32_t i = 0; i < before.count; i++) {
         const Edge *edge = graph_edge(sim->world.graph, before.items[i]);
         if (edge->kind == REQUISITE_PREREQ && status_of(sim, edge->from)->result == result) {

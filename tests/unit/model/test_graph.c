@@ -227,7 +227,7 @@ static void edges_are_found_from_both_ends(void **state)
     World world;
     const Graph *graph = world_make(&world, "a; b require=a; c watch=a require=b; d listen=a");
     assert_int_equal(graph_edges(graph, world_step(&world, "c")).count, 2);
-    Numbers in = graph_edges_to(graph, world_step(&world, "a"));
+    IndexSlice in = graph_edges_to(graph, world_step(&world, "a"));
     assert_int_equal(in.count, 3);
     assert_int_equal(graph_edge(graph, in.items[0])->from, 1);
     assert_int_equal(graph_edge(graph, in.items[1])->from, 2);
@@ -502,7 +502,7 @@ static void the_order_is_deterministic_and_valid(void **state)
         assert_true(str_eq(order_of(&first), order_of(&second)));
         const Graph *graph = first.graph;
         for (uint32_t i = 0; i < graph->vertex_count; i++) {
-            Numbers next = graph_next(graph, i);
+            IndexSlice next = graph_next(graph, i);
             for (uint32_t j = 0; j < next.count; j++) {
                 assert_true(graph->position[i] < graph->position[next.items[j]]);
             }
@@ -523,7 +523,7 @@ static void the_critical_path_is_the_costliest_chain(void **state)
     World world;
     const Graph *graph = world_make(&world, "a; b require=a; c require=b; d mod=slow; e require=d; "
                                             "f require=c,e; g require=c");
-    Numbers path = graph_critical_path(graph, &world.arena);
+    IndexSlice path = graph_critical_path(graph, &world.arena);
     assert_int_equal(path.count, 3);
     assert_int_equal(path.items[0], world_step(&world, "d"));
     assert_int_equal(path.items[1], world_step(&world, "e"));
