@@ -236,7 +236,8 @@ static void make_tls(Bench *bench, Agent *agent)
 {
     AUTO_CLEAR(Arena) arena;
     AUTO_CLEAR(KeyText) text = { 0 };
-    NodeGrant grant = { .enrollment = str_from_c(agent->enrollment), .now_ms = clock_now_ms() };
+    NodeCertificateSpec grant = { .enrollment = str_from_c(agent->enrollment),
+                                  .now_ms = clock_now_ms() };
     Certificate certificate;
     Error err;
     arena_init(&arena, ARENA_UNLIMITED);

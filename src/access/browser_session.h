@@ -21,8 +21,8 @@ enum {
     BROWSER_COOKIES_MAX = 64, /* per header */
 };
 
-#define BROWSER_IDLE_S  ((int64_t)2 * 3600)         /* expires without requests */
-#define BROWSER_LIFE_MS ((int64_t)12 * 3600 * 1000) /* maximum lifetime */
+#define BROWSER_IDLE_S      ((int64_t)2 * 3600)         /* expires without requests */
+#define BROWSER_LIFETIME_MS ((int64_t)12 * 3600 * 1000) /* maximum lifetime */
 
 typedef struct BrowserSecret {
     char text[BROWSER_SECRET_TEXT + 1];

@@ -75,7 +75,7 @@ static bool fill(const Principal *principal, int64_t now_ms, SessionCreation *cr
     memcpy(record->credential, principal->credential, sizeof record->credential);
     record->credential_created_ms = principal->credential_created_ms;
     record->created_ms = now_ms;
-    record->expires_ms = now_ms + BROWSER_LIFE_MS;
+    record->expires_ms = now_ms + BROWSER_LIFETIME_MS;
     if (principal->expires_ms > 0 && principal->expires_ms < record->expires_ms) {
         record->expires_ms = principal->expires_ms;
     }

@@ -271,7 +271,7 @@ static bool describe_session(const Credentials *credentials, const SessionItem *
     return true;
 }
 
-static bool set_no_session(Error *err)
+static bool set_invalid_session(Error *err)
 {
     return error_set(err, ERROR_DENIED, "the session has expired; log in again");
 }
@@ -288,7 +288,7 @@ bool credentials_by_session(Credentials *credentials, const BrowserSecret *secre
     browser_secret_hash(secret, hash);
     SessionItem *session = name_table_find(&credentials->tables[ITEM_SESSION], str_from_c(hash));
     if (session == NULL) {
-        return set_no_session(err);
+        return set_invalid_session(err);
     }
     if (!describe_session(credentials, session, now_ms, out, err)) {
         return false;
@@ -313,7 +313,7 @@ bool credentials_check(const Credentials *credentials, Principal *principal, int
     if (principal->kind == PRINCIPAL_SESSION) {
         const SessionItem *session =
             name_table_find(&credentials->tables[ITEM_SESSION], str_from_c(principal->session));
-        return session == NULL ? set_no_session(err)
+        return session == NULL ? set_invalid_session(err)
                                : describe_session(credentials, session, now_ms, principal, err);
     }
     const CredentialItem *item = find_proof(credentials, str_from_c(principal->credential),
@@ -365,7 +365,7 @@ void credentials_decide(const Credentials *credentials, const Principal *princip
     access_decide(roles, count, verb, kind, out);
 }
 
-static bool set_no_role(const Credentials *credentials, Str name, Error *err)
+static bool set_role_not_found(const Credentials *credentials, Str name, Error *err)
 {
     Suggest suggest = suggest_make(name);
     Str nearest;
@@ -394,7 +394,7 @@ bool credentials_may_grant(const Credentials *credentials, const Principal *prin
     for (uint32_t i = 0; i < count; i++) {
         const AccessRole *wanted = credentials_role(credentials, roles[i]);
         if (wanted == NULL) {
-            return set_no_role(credentials, roles[i], err);
+            return set_role_not_found(credentials, roles[i], err);
         }
         if (!access_covers(holder, holder_count, wanted, err)) {
             return false;

@@ -21,9 +21,9 @@ enum {
 
 static bool check_serial(Str serial, Error *err)
 {
-    return (serial.len == SERIAL_OURS && hex_is_valid(serial)) ||
+    return (serial.len == SERIAL_DIGITS && hex_is_valid(serial)) ||
            error_set(err, ERROR_INVALID, "a serial number must have %d digits (0-9, a-f)",
-                     SERIAL_OURS);
+                     SERIAL_DIGITS);
 }
 
 static bool check_record(const void *record, Error *err)
@@ -112,8 +112,8 @@ static bool issue(const CertifySettings *settings, const UserCertificateRequest 
 {
     Arena *arena = &issuance->arena;
     UserCertificateRecord *record = &issuance->record;
-    UserGrant grant = { .now_ms = loop_wall_ms(settings->cluster_store.loop),
-                        .lifetime_ms = request->lifetime_ms };
+    UserCertificateSpec grant = { .now_ms = loop_wall_ms(settings->cluster_store.loop),
+                                  .lifetime_ms = request->lifetime_ms };
     if (settings->cas == NULL) {
         return error_set(err, ERROR_UNAVAILABLE, "the server is stopping");
     }

@@ -22,7 +22,7 @@ static void report_status(Agent *agent)
 }
 
 /* Not while closing: it would start a session. */
-static void check_soon(Agent *agent)
+static void schedule_check(Agent *agent)
 {
     if (agent->closed == NULL) {
         loop_timer_start(&agent->settle_timer, AGENT_SETTLE_MS);
@@ -138,7 +138,7 @@ static void forget_node(void *context)
     }
     bool ok = membership_forget(&agent->directory, &err);
     done(agent->left_context, ok ? NULL : &err);
-    check_soon(agent);
+    schedule_check(agent);
 }
 
 static void node_removed(void *context, const Error *err)
@@ -178,10 +178,10 @@ bool agent_leave(Agent *agent, bool notify_server, NodeLeaveDone *done, void *co
 
 /* --- Watching files -------------------------------------------------------------------------- */
 
-static void own_file_changed(void *context, const char *name)
+static void agent_file_changed(void *context, const char *name)
 {
     if (name == NULL || strcmp(name, AGENT_STATE) == 0) {
-        check_soon(context);
+        schedule_check(context);
     }
 }
 
@@ -190,20 +190,20 @@ static void state_changed(void *context, const char *name)
     Agent *agent = context;
     if (name == NULL || strcmp(name, SERVER_DIRECTORY) == 0) {
         path_watch_free(TAKE(agent->server_files)); /* the directory may have been replaced */
-        check_soon(agent);
+        schedule_check(agent);
     }
 }
 
 static void server_file_changed(void *context, const char *name)
 {
     if (name == NULL || strcmp(name, SERVER_SETTINGS) == 0) {
-        check_soon(context);
+        schedule_check(context);
     }
 }
 
 static void config_changed(void *context, const char *name)
 {
-    check_soon(context);
+    schedule_check(context);
 }
 
 /* A missing directory is watched as soon as it exists. */
@@ -216,8 +216,8 @@ static void watch_files(Agent *agent)
                                                       agent, &agent->state_files, &err)) {
         log_warning("cannot watch the state directory", LOG_C("error", err.text));
     }
-    if (agent->own_files == NULL &&
-        !path_watch_new(loop, agent->own_path, own_file_changed, agent, &agent->own_files, &err)) {
+    if (agent->own_files == NULL && !path_watch_new(loop, agent->own_path, agent_file_changed,
+                                                    agent, &agent->own_files, &err)) {
         log_warning("cannot watch the agent's directory", LOG_C("error", err.text));
     }
     if (agent->server_files == NULL) {
@@ -241,14 +241,14 @@ static void check_all(void *context)
 
 void agent_reload(Agent *agent)
 {
-    check_soon(agent);
+    schedule_check(agent);
     if (agent->membership != NULL) {
         membership_check(agent->membership);
     }
     upgrade_restart_check(&agent->upgrade_restart);
 }
 
-static int64_t server_number(void *context)
+static int64_t server_pid(void *context)
 {
     const Agent *agent = context;
     return server_supervisor_status(agent->supervisor).pid;
@@ -320,7 +320,7 @@ static void free_agent(Agent *agent)
     free(agent);
 }
 
-static const char *path_in(Agent *agent, const char *directory, const char *name)
+static const char *make_path(Agent *agent, const char *directory, const char *name)
 {
     return arena_copy_c(&agent->arena, arena_format(&agent->arena, "%s/%s", directory, name));
 }
@@ -332,8 +332,8 @@ bool agent_open(const AgentOptions *options, Agent **out, Error *err)
     agent->started_ms = loop_wall_ms(options->loop);
     agent->state.descriptor = agent->directory.descriptor = agent->lock.descriptor = -1;
     arena_init(&agent->arena, ARENA_UNLIMITED);
-    agent->own_path = path_in(agent, options->state_dir, AGENT_DIRECTORY);
-    agent->server_path = path_in(agent, options->state_dir, SERVER_DIRECTORY);
+    agent->own_path = make_path(agent, options->state_dir, AGENT_DIRECTORY);
+    agent->server_path = make_path(agent, options->state_dir, SERVER_DIRECTORY);
     loop_timer_init(&agent->settle_timer, options->loop, check_all, agent);
     loop_timer_init(&agent->rest, options->loop, release_memory, agent);
     loop_timer_init(&agent->leave_timer, options->loop, forget_node, agent);
@@ -342,11 +342,12 @@ bool agent_open(const AgentOptions *options, Agent **out, Error *err)
                          &(UpgradeRestartOptions){ .loop = options->loop,
                                                    .kernel = "/",
                                                    .is_restarted = own_unit_is_main_process(),
-                                                   .server = server_number,
+                                                   .server = server_pid,
                                                    .due = outdated,
                                                    .context = agent });
     if (!take_lock(agent, err) ||
-        !local_api_open(agent, path_in(agent, options->run_dir, AGENT_SOCKET), &agent->api, err)) {
+        !local_api_open(agent, make_path(agent, options->run_dir, AGENT_SOCKET), &agent->api,
+                        err)) {
         free_agent(agent);
         return false;
     }

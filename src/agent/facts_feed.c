@@ -118,7 +118,7 @@ void facts_feed_check(FactsFeed *feed)
 }
 
 /* Facts are also sent again after a restart at this point. */
-void facts_feed_repeat(FactsFeed *feed)
+void facts_feed_resend(FactsFeed *feed)
 {
     Error err;
     feed->stored[0] = feed->sent[0] = '\0';

@@ -36,7 +36,7 @@ DEFINE_AUTO(FactsFeed, facts_feed_free)
 /* Called when facts may have changed. */
 void facts_feed_check(FactsFeed *feed);
 /* Called when the server may have lost the facts: sends them again. */
-void facts_feed_repeat(FactsFeed *feed);
+void facts_feed_resend(FactsFeed *feed);
 /* Called when records up to this sequence number are durable. */
 void facts_feed_stored(FactsFeed *feed, uint64_t sequence);
 

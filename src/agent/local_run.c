@@ -335,7 +335,7 @@ QueueTail local_run_tail(const LocalRun *run, const RunEventScan *scan)
         return TAIL_NONE;
     }
     if (str_eq_c(scan->end.event, "leave")) {
-        return TAIL_LEAVING;
+        return TAIL_REBOOTING;
     }
     if (!str_eq_c(scan->end.event, "end")) {
         return TAIL_OPEN;

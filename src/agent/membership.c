@@ -144,8 +144,8 @@ static void changes_arrived(void *context, const Changes *changes, Str store, ui
         Str store_id = watched_kept(membership->node).store;
         if (store_id.len > 0 && !str_eq(store_id, store)) {
             log_info("cluster store replaced; sending everything again");
-            facts_feed_repeat(membership->facts);
-            trust_repeat(membership->trust);
+            facts_feed_resend(membership->facts);
+            trust_resend_report(membership->trust);
         }
         watched_add(membership->node, changes, store, ticket);
         return;

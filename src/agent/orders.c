@@ -70,7 +70,7 @@ struct Orders {
     bool is_restored; /* the runs on disk were found */
 };
 
-static void check_soon(Orders *orders)
+static void schedule_check(Orders *orders)
 {
     loop_timer_start(&orders->timer, 0);
 }
@@ -121,7 +121,7 @@ static bool scan_events(Entry *entry, Error *err)
 
 static void upload_moved(void *context)
 {
-    check_soon(((Entry *)context)->orders);
+    schedule_check(((Entry *)context)->orders);
 }
 
 static GrpcClient *client_of(void *context)
@@ -171,7 +171,7 @@ static void runner_ended(void *context, DetachedProcessExit end)
     entry->is_locked =
         end.has_status && !end.by_signal && end.status == error_kind_exit_code(ERROR_CONFLICT);
     start_upload(entry);
-    check_soon(entry->orders);
+    schedule_check(entry->orders);
 }
 
 static void runner_wrote(void *context)
@@ -210,7 +210,7 @@ static bool finish(Entry *entry, NodeResult *result, Error *err)
     return true;
 }
 
-static bool end_with(Entry *entry, NodeOutcome outcome, const char *reason, Error *err)
+static bool set_outcome(Entry *entry, NodeOutcome outcome, const char *reason, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -236,7 +236,7 @@ static bool adopt_end(Entry *entry, NodeOutcome outcome, const char *reason, Err
         return false;
     }
     if (!local_run_result(&arena, run_events_scan(text).end.text, &result, err)) {
-        return end_with(entry, NODE_FAILED, err->text, err);
+        return set_outcome(entry, NODE_FAILED, err->text, err);
     }
     if (outcome == NODE_CANCELED) {
         result.outcome = outcome;
@@ -281,10 +281,10 @@ static bool start(Entry *entry, Error *err)
     }
     Error why;
     if (!runner_start(&runner, &entry->runner, &why)) {
-        return end_with(entry, NODE_FAILED, why.text, err);
+        return set_outcome(entry, NODE_FAILED, why.text, err);
     }
-    log_info("run started", LOG_STR("run", id_of(entry)),
-             LOG_INT("pid", runner_number(entry->runner)), LOG_INT("attempt", state->attempts));
+    log_info("run started", LOG_STR("run", id_of(entry)), LOG_INT("pid", runner_pid(entry->runner)),
+             LOG_INT("attempt", state->attempts));
     return true;
 }
 
@@ -359,7 +359,7 @@ static void fetched(void *context, const char *path, const char *servers, const 
     } else {
         site_failed(entry, err);
     }
-    check_soon(entry->orders);
+    schedule_check(entry->orders);
 }
 
 static void fetch(Entry *entry)
@@ -419,7 +419,7 @@ static void forget(Orders *orders, uint32_t at)
 }
 
 /* Deletes the oldest runs whose reports the server has completely. */
-static void drop_old(Orders *orders)
+static void delete_old_runs(Orders *orders)
 {
     uint32_t excess = 0;
     for (uint32_t i = orders->entries.len; i-- > 0;) {
@@ -484,24 +484,25 @@ static bool perform(Orders *orders, const QueueAction *action, Error *err)
     case QUEUE_INTERRUPT:
     case QUEUE_STOP:
     case QUEUE_KILL: return send_signal(entry, action->kind);
-    case QUEUE_CONCLUDE: return end_with(entry, action->outcome, action->reason, err);
-    case QUEUE_ADOPT_END: return adopt_end(entry, action->outcome, action->reason, err);
-    case QUEUE_REST: break;
+    case QUEUE_STORE_RESULT: return set_outcome(entry, action->outcome, action->reason, err);
+    case QUEUE_STORE_LAST_RESULT: return adopt_end(entry, action->outcome, action->reason, err);
+    case QUEUE_WAIT: break;
     }
     BUG("no such action");
 }
 
 /* --- Reporting -------------------------------------------------------------------------------- */
 
-static Str why_it_waits(const Orders *orders, const QueueView *view, uint32_t at, Arena *arena)
+static Str describe_wait(const Orders *orders, const QueueView *view, uint32_t at, Arena *arena)
 {
     const Entry *entry = orders->entries.items[at];
-    uint32_t behind;
-    WaitReason why = { .wait = queue_wait(view, at, &behind),
+    uint32_t blocking_run;
+    WaitReason why = { .wait = queue_wait(view, at, &blocking_run),
                        .state = orders->options.state,
                        .version = entry->run->order.version,
                        .fetch_error = entry->site == SITE_FAILED ? entry->fetch_why : NULL };
-    why.behind = why.wait == WAIT_RUN ? orders->entries.items[behind]->run->order.run : NULL;
+    why.blocking_run =
+        why.wait == WAIT_RUN ? orders->entries.items[blocking_run]->run->order.run : NULL;
     return wait_reason(&why, arena);
 }
 
@@ -547,8 +548,8 @@ static void report(Orders *orders, const QueueView *view, uint32_t at, Arena *ar
                           .unknown = value_missing() };
     if (view->runs[at].phase == QUEUE_ACCEPTED) {
         result.outcome = NODE_WAITING;
-        result.reason = why_it_waits(orders, view, at, arena);
-    } else if (entry->runner == NULL && entry->tail == TAIL_LEAVING) {
+        result.reason = describe_wait(orders, view, at, arena);
+    } else if (entry->runner == NULL && entry->tail == TAIL_REBOOTING) {
         result.reason = STR("the machine is rebooting");
     } else if (entry->runner != NULL && state->signals > 0) {
         result.reason = stop_reason(entry->run, entry->stopped, arena);
@@ -656,7 +657,7 @@ static void restore(Orders *orders, Str id)
     if (!run->has_result && run->state.phase == QUEUE_STARTED &&
         runner_find(&runner, &entry->runner)) {
         log_info("found a run in progress", LOG_STR("run", id),
-                 LOG_INT("pid", runner_number(entry->runner)));
+                 LOG_INT("pid", runner_pid(entry->runner)));
     }
     if (!run->state.is_reported && entry->last > 0) {
         start_upload(entry);
@@ -701,7 +702,7 @@ static void check_all(void *context)
     Error err;
     for (uint32_t i = 0; orders->image != NULL && i < ACTIONS_MAX; i++) {
         action = queue_decide(&view);
-        if (action.kind == QUEUE_REST) {
+        if (action.kind == QUEUE_WAIT) {
             break;
         }
         if (!perform(orders, &action, &err)) {
@@ -715,7 +716,7 @@ static void check_all(void *context)
     for (uint32_t i = 0; i < view.count; i++) {
         report(orders, &view, i, &arena);
     }
-    drop_old(orders);
+    delete_old_runs(orders);
     if (orders->is_behind && action.check_ms > view.now_ms + ORDERS_RETRY_MS) {
         action.check_ms = view.now_ms + ORDERS_RETRY_MS;
     }
@@ -752,7 +753,7 @@ void orders_stored(Orders *orders, uint64_t sequence)
 
 void orders_room(Orders *orders)
 {
-    check_soon(orders);
+    schedule_check(orders);
 }
 
 void orders_connected(Orders *orders)

@@ -4,12 +4,12 @@
 #include "sys/detached_process.h"
 
 enum {
-    TRIES = 5,
-    AGAIN_MS = 1000,
+    TRIES_MAX = 5,
+    RETRY_MS = 1000,
 };
 
 /* The IDs of runs begin with a date; groups with other names are not ours. */
-static bool is_left(void *context, Str name)
+static bool is_of_ended_run(void *context, Str name)
 {
     const RunGroups *groups = context;
     Error ignored;
@@ -20,10 +20,10 @@ static bool is_left(void *context, Str name)
 static void sweep(void *context)
 {
     RunGroups *groups = context;
-    detached_process_sweep(is_left, groups);
+    detached_process_sweep(is_of_ended_run, groups);
     if (groups->tries > 0) {
         groups->tries--;
-        loop_timer_start(&groups->timer, AGAIN_MS);
+        loop_timer_start(&groups->timer, RETRY_MS);
     }
 }
 
@@ -36,7 +36,7 @@ void run_groups_init(RunGroups *groups, Loop *loop, bool (*is_running)(void *con
 
 void run_groups_sweep(RunGroups *groups)
 {
-    groups->tries = TRIES;
+    groups->tries = TRIES_MAX;
     sweep(groups);
 }
 

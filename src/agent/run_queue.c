@@ -11,14 +11,14 @@ static unsigned queue_of(const QueueRun *run)
     return run->order->kind == RUN_KIND_EXEC ? LANE_COMMANDS : LANE_SITES;
 }
 
-static QueueAction rest_until(int64_t ms)
+static QueueAction wait_until(int64_t ms)
 {
-    return (QueueAction){ .kind = QUEUE_REST, .check_ms = ms };
+    return (QueueAction){ .kind = QUEUE_WAIT, .check_ms = ms };
 }
 
 static QueueAction finish_with(NodeOutcome outcome, const char *reason)
 {
-    return (QueueAction){ .kind = QUEUE_CONCLUDE, .outcome = outcome, .reason = reason };
+    return (QueueAction){ .kind = QUEUE_STORE_RESULT, .outcome = outcome, .reason = reason };
 }
 
 static QueueAction requeue(bool counts)
@@ -47,10 +47,10 @@ static QueueAction decide_running(const QueueRun *run, int64_t now_ms)
     bool is_urgent = is_late || run->order->is_urgent;
     int64_t grace_ms = run->signals > 1 ? QUEUE_STOP_MS : is_urgent ? 0 : QUEUE_CANCEL_MS;
     if (!run->order->is_canceled && !is_late) {
-        return rest_until(timeout_at(run));
+        return wait_until(timeout_at(run));
     }
     if (run->signals > 0 && now_ms < run->signaled_ms + grace_ms) {
-        return rest_until(run->signaled_ms + grace_ms);
+        return wait_until(run->signaled_ms + grace_ms);
     }
     return (QueueAction){ .kind = run->signals > 1                 ? QUEUE_KILL
                                   : run->signals == 1 || is_urgent ? QUEUE_STOP
@@ -82,7 +82,7 @@ static QueueAction decide_lost(const QueueRun *run, int64_t now_ms)
 
 static QueueAction decide_exited(const QueueRun *run, int64_t now_ms)
 {
-    QueueAction end = { .kind = QUEUE_ADOPT_END, .outcome = NODE_OK };
+    QueueAction end = { .kind = QUEUE_STORE_LAST_RESULT, .outcome = NODE_OK };
     if (run->tail == TAIL_INTERRUPTED && run->order->is_canceled) {
         end.outcome = NODE_CANCELED;
     } else if (run->tail == TAIL_INTERRUPTED && is_timed_out(run, now_ms)) {
@@ -94,12 +94,12 @@ static QueueAction decide_exited(const QueueRun *run, int64_t now_ms)
         return run->was_watched || run->signals > 0 || run->order->is_canceled
                    ? end
                    : decide_lost(run, now_ms);
-    case TAIL_LEAVING:
+    case TAIL_REBOOTING:
         if (run->order->is_canceled) {
             return finish_with(NODE_CANCELED, "");
         }
-        return run->is_same_boot && now_ms < run->left_ms + QUEUE_LEAVE_MS
-                   ? rest_until(run->left_ms + QUEUE_LEAVE_MS)
+        return run->is_same_boot && now_ms < run->left_ms + QUEUE_REBOOT_MS
+                   ? wait_until(run->left_ms + QUEUE_REBOOT_MS)
                    : requeue(false);
     case TAIL_NONE:
     case TAIL_OPEN: break;
@@ -112,16 +112,16 @@ static QueueAction decide_first(const QueueView *view, const QueueRun *run)
 {
     switch (run->site) {
     case SITE_MISSING: return (QueueAction){ .kind = QUEUE_FETCH };
-    case SITE_FETCHING: return rest_until(INT64_MAX);
+    case SITE_FETCHING: return wait_until(INT64_MAX);
     case SITE_FAILED:
         return view->now_ms >= run->fetched_ms + QUEUE_FETCH_MS
                    ? (QueueAction){ .kind = QUEUE_FETCH }
-                   : rest_until(run->fetched_ms + QUEUE_FETCH_MS);
+                   : wait_until(run->fetched_ms + QUEUE_FETCH_MS);
     case SITE_UNNEEDED:
     case SITE_READY: break;
     }
     return run->order->kind == RUN_KIND_APPLY && view->is_locked
-               ? rest_until(view->now_ms + QUEUE_LOCK_MS)
+               ? wait_until(view->now_ms + QUEUE_LOCK_MS)
                : (QueueAction){ .kind = QUEUE_START };
 }
 
@@ -138,13 +138,13 @@ static QueueAction decide_accepted(const QueueView *view, const QueueRun *run, b
         if (view->now_ms >= order->expires_ms) {
             return finish_with(NODE_SKIPPED, "the order expired before it could start");
         }
-        QueueAction action = is_first ? decide_first(view, run) : rest_until(INT64_MAX);
-        if (action.kind == QUEUE_REST && action.check_ms > order->expires_ms) {
+        QueueAction action = is_first ? decide_first(view, run) : wait_until(INT64_MAX);
+        if (action.kind == QUEUE_WAIT && action.check_ms > order->expires_ms) {
             action.check_ms = order->expires_ms;
         }
         return action;
     }
-    return is_first ? decide_first(view, run) : rest_until(INT64_MAX);
+    return is_first ? decide_first(view, run) : wait_until(INT64_MAX);
 }
 
 static QueueAction decide_one(const QueueView *view, const QueueRun *run, bool is_first)
@@ -156,7 +156,7 @@ static QueueAction decide_one(const QueueView *view, const QueueRun *run, bool i
                                : decide_exited(run, view->now_ms);
     case QUEUE_ENDED: break;
     }
-    return rest_until(INT64_MAX);
+    return wait_until(INT64_MAX);
 }
 
 /* The current run of a queue: the one that has started, otherwise the oldest. */
@@ -179,7 +179,7 @@ static uint32_t first_of(const QueueView *view, unsigned queue)
 QueueAction queue_decide(const QueueView *view)
 {
     uint32_t first[QUEUE_KIND_COUNT];
-    QueueAction rest = rest_until(INT64_MAX);
+    QueueAction rest = wait_until(INT64_MAX);
     for (unsigned queue = 0; queue < QUEUE_KIND_COUNT; queue++) {
         first[queue] = first_of(view, queue);
     }
@@ -187,7 +187,7 @@ QueueAction queue_decide(const QueueView *view)
         const QueueRun *run = &view->runs[i];
         QueueAction action = decide_one(view, run, first[queue_of(run)] == i);
         action.run = i;
-        if (action.kind != QUEUE_REST) {
+        if (action.kind != QUEUE_WAIT) {
             return action;
         }
         rest.check_ms = action.check_ms < rest.check_ms ? action.check_ms : rest.check_ms;

@@ -9,12 +9,12 @@
 #include "fleet/records.h"
 
 enum {
-    QUEUE_ATTEMPTS_MAX = 3,          /* maximum number of starts of an interrupted run */
-    QUEUE_CANCEL_MS = 30 * 1000,     /* for running steps to finish after a cancel */
-    QUEUE_STOP_MS = 10 * 1000,       /* for a runner whose steps were stopped to end */
-    QUEUE_LOCK_MS = 1000,            /* interval of attempts to acquire a lock */
-    QUEUE_LEAVE_MS = 10 * 60 * 1000, /* maximum time for the machine to shut down */
-    QUEUE_FETCH_MS = 10 * 1000,      /* delay before a site is fetched again */
+    QUEUE_ATTEMPTS_MAX = 3,           /* maximum number of starts of an interrupted run */
+    QUEUE_CANCEL_MS = 30 * 1000,      /* for running steps to finish after a cancel */
+    QUEUE_STOP_MS = 10 * 1000,        /* for a runner whose steps were stopped to end */
+    QUEUE_LOCK_MS = 1000,             /* interval of attempts to acquire a lock */
+    QUEUE_REBOOT_MS = 10 * 60 * 1000, /* maximum time for the machine to shut down */
+    QUEUE_FETCH_MS = 10 * 1000,       /* delay before a site is fetched again */
 };
 
 typedef enum QueuePhase {
@@ -27,7 +27,7 @@ typedef enum QueuePhase {
 typedef enum QueueTail {
     TAIL_NONE,        /* this attempt has not started */
     TAIL_OPEN,        /* it has started */
-    TAIL_LEAVING,     /* it waits for the machine to restart */
+    TAIL_REBOOTING,   /* it waits for the machine to restart */
     TAIL_INTERRUPTED, /* it has ended because of a signal */
     TAIL_ENDED,
 } QueueTail;
@@ -65,17 +65,17 @@ typedef struct QueueView {
 } QueueView;
 
 typedef enum QueueActionKind {
-    QUEUE_REST,      /* wait until `check_ms`, or until something changes */
-    QUEUE_FORGET,    /* delete the run: the server no longer wants it, and it has not started */
-    QUEUE_FETCH,     /* fetch its site */
-    QUEUE_START,     /* start the runner */
-    QUEUE_REQUEUE,   /* the runner has exited: treat the run as accepted again */
-    QUEUE_INTERRUPT, /* running steps may finish, others do not start */
-    QUEUE_STOP,      /* running steps get SIGTERM, and SIGKILL soon after */
-    QUEUE_KILL,      /* SIGKILL to all of its processes */
-    QUEUE_CONCLUDE,  /* store the result with `outcome` and `reason` */
+    QUEUE_WAIT,         /* wait until `check_ms`, or until something changes */
+    QUEUE_FORGET,       /* delete the run: the server no longer wants it, and it has not started */
+    QUEUE_FETCH,        /* fetch its site */
+    QUEUE_START,        /* start the runner */
+    QUEUE_REQUEUE,      /* the runner has exited: treat the run as accepted again */
+    QUEUE_INTERRUPT,    /* running steps may finish, others do not start */
+    QUEUE_STOP,         /* running steps get SIGTERM, and SIGKILL soon after */
+    QUEUE_KILL,         /* SIGKILL to all of its processes */
+    QUEUE_STORE_RESULT, /* store the result with `outcome` and `reason` */
     /* store the result of the last event; `outcome` is NODE_CANCELED if it was canceled */
-    QUEUE_ADOPT_END,
+    QUEUE_STORE_LAST_RESULT,
 } QueueActionKind;
 
 typedef struct QueueAction {
@@ -84,7 +84,7 @@ typedef struct QueueAction {
     bool counts; /* QUEUE_REQUEUE: counts as an interruption */
     NodeOutcome outcome;
     const char *reason;
-    int64_t check_ms; /* QUEUE_REST; INT64_MAX: wait for a change only */
+    int64_t check_ms; /* QUEUE_WAIT; INT64_MAX: wait for a change only */
 } QueueAction;
 
 QueueAction queue_decide(const QueueView *view);

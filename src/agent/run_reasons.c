@@ -25,7 +25,7 @@ Str wait_reason(const WaitReason *why, Arena *arena)
 {
     Str holder;
     switch (why->wait) {
-    case WAIT_RUN: return arena_format(arena, "waiting for run %s", why->behind);
+    case WAIT_RUN: return arena_format(arena, "waiting for run %s", why->blocking_run);
     case WAIT_LOCK:
         return run_lock_holder(why->state, arena, &holder)
                    ? arena_format(arena, "waiting for %" STR_FMT, STR_ARG(holder))

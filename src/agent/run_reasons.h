@@ -9,10 +9,10 @@ void describe_running_step(const Directory *agent, const LocalRun *run, char *ou
 /* Why a run does not start. */
 typedef struct WaitReason {
     QueueWait wait;
-    const char *behind;      /* ID of the run that it waits for */
-    const Directory *state;  /* of the node, with the lock */
-    const char *version;     /* of the site */
-    const char *fetch_error; /* NULL: the site is being fetched */
+    const char *blocking_run; /* ID of the run that it waits for */
+    const Directory *state;   /* of the node, with the lock */
+    const char *version;      /* of the site */
+    const char *fetch_error;  /* NULL: the site is being fetched */
 } WaitReason;
 Str wait_reason(const WaitReason *why, Arena *arena);
 

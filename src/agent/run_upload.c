@@ -178,7 +178,7 @@ static bool call(RunUpload *upload, GrpcClient *client, Str lines, Error *err)
     return true;
 }
 
-static void send_some(void *context)
+static void send_next(void *context)
 {
     RunUpload *upload = context;
     AUTO_CLEAR(Arena) arena;
@@ -221,7 +221,7 @@ bool run_upload_new(const RunUploadOptions *options, RunUpload **out, Error *err
     arena_init(&upload->arena, ARENA_UNLIMITED);
     upload->node = arena_copy(&upload->arena, options->node);
     upload->run = arena_copy(&upload->arena, options->run);
-    loop_timer_init(&upload->timer, options->loop, send_some, upload);
+    loop_timer_init(&upload->timer, options->loop, send_next, upload);
     loop_task_init(&upload->notify_task, notify, upload);
     *out = upload;
     return true;

@@ -24,15 +24,15 @@ struct Runner {
 
 /* --- Command line ----------------------------------------------------------------------------- */
 
-typedef VEC(const char *) Words;
+typedef VEC(const char *) Arguments;
 
-static void put_option(Arena *arena, Words *words, const char *option, Str value)
+static void put_option(Arena *arena, Arguments *words, const char *option, Str value)
 {
     VEC_PUSH(arena, words, option);
     VEC_PUSH(arena, words, arena_copy_c(arena, value));
 }
 
-static void put_site_words(const RunnerOptions *options, Arena *arena, Words *words)
+static void put_site_arguments(const RunnerOptions *options, Arena *arena, Arguments *words)
 {
     const Order *order = &options->run->order;
     for (uint32_t i = 0; i < order->job_count; i++) {
@@ -58,11 +58,11 @@ static void put_site_words(const RunnerOptions *options, Arena *arena, Words *wo
 }
 
 /* A command has a separate state directory, so that it does not wait for the lock. */
-static const char *const *make_words(const RunnerOptions *options, Arena *arena)
+static const char *const *make_arguments(const RunnerOptions *options, Arena *arena)
 {
     const Order *order = &options->run->order;
     bool is_exec = order->kind == RUN_KIND_EXEC;
-    Words words = { 0 };
+    Arguments words = { 0 };
     VEC_PUSH(arena, &words, "eden");
     VEC_PUSH(arena, &words, order->kind == RUN_KIND_PLAN ? "plan" : "apply");
     put_option(arena, &words, "--run-id", str_from_c(order->run));
@@ -77,7 +77,7 @@ static const char *const *make_words(const RunnerOptions *options, Arena *arena)
         str_from_c(is_exec ? local_run_path(options->node->path, options->run, arena, LOCAL_STATE)
                            : options->node->state_dir));
     if (!is_exec) {
-        put_site_words(options, arena, &words);
+        put_site_arguments(options, arena, &words);
     }
     VEC_PUSH(arena, &words, "--");
     VEC_PUSH(arena, &words,
@@ -167,7 +167,7 @@ bool runner_start(const RunnerOptions *options, Runner **out, Error *err)
     how.input = control_path(options, &arena);
     if (!open_control(runner, how.input, err) ||
         !detached_process_start(
-            &how, make_words(options, &arena),
+            &how, make_arguments(options, &arena),
             local_run_path(options->node->path, options->run, &arena, LOCAL_OUTPUT),
             &runner->process, err)) {
         free_runner(runner);
@@ -224,7 +224,7 @@ void runner_release(Runner *runner)
     }
 }
 
-pid_t runner_number(const Runner *runner)
+pid_t runner_pid(const Runner *runner)
 {
     return detached_process_pid(runner->process);
 }
@@ -246,7 +246,7 @@ void runner_kill(const Runner *runner)
 
 /* --- Explaining ------------------------------------------------------------------------------- */
 
-static Str describe_end(DetachedProcessExit end, Arena *arena)
+static Str describe_exit(DetachedProcessExit end, Arena *arena)
 {
     return !end.has_status ? STR("the runner ended without a result")
            : end.by_signal ? arena_format(arena, "the runner was killed by %" STR_FMT,
@@ -258,7 +258,7 @@ Str runner_explain(const RunnerNode *node, const LocalRun *run, DetachedProcessE
                    bool has_begun, Arena *arena)
 {
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
-    Str text, how = describe_end(end, arena);
+    Str text, how = describe_exit(end, arena);
     Error err;
     if (has_begun && local_run_events(node->directory, run, arena, &text, &err)) {
         Str step = run_events_running(text, arena);

@@ -39,7 +39,7 @@ bool runner_find(const RunnerOptions *options, Runner **out);
 void runner_release(Runner *runner);
 DEFINE_AUTO(Runner, runner_release)
 
-pid_t runner_number(const Runner *runner);
+pid_t runner_pid(const Runner *runner);
 /* Running steps may finish; with `now` they are stopped. */
 void runner_cancel(const Runner *runner, bool now);
 void runner_kill(const Runner *runner);

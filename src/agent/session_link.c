@@ -21,8 +21,8 @@ struct SessionLink {
     GrpcCall *call;                          /* NULL: not established yet */
     char why[sizeof(((Error *)NULL)->text)]; /* last reason logged; "" while connected */
     RateBucket delay_log;
-    char refused_why[SESSION_REASON_MAX + 1]; /* for the last rejected record */
-    uint32_t refused_watches;                 /* bit mask of watches already logged */
+    char rejection_reason[SESSION_REASON_MAX + 1]; /* for the last rejected record */
+    uint32_t refused_watches;                      /* bit mask of watches already logged */
 };
 _Static_assert(SESSION_WATCHES_MAX <= 32, "one bit per watch");
 
@@ -171,8 +171,9 @@ static void moved(void *context, SessionNodeState state)
 static void refused(void *context, const Refusal *refusal)
 {
     SessionLink *link = context;
-    bool is_new = !str_eq_c(refusal->reason, link->refused_why);
-    snprintf(link->refused_why, sizeof link->refused_why, "%" STR_FMT, STR_ARG(refusal->reason));
+    bool is_new = !str_eq_c(refusal->reason, link->rejection_reason);
+    snprintf(link->rejection_reason, sizeof link->rejection_reason, "%" STR_FMT,
+             STR_ARG(refusal->reason));
     LOG_AT(is_new ? LOG_LEVEL_WARNING : LOG_LEVEL_DEBUG, "record rejected by the server",
            LOG_INT("sequence", (int64_t)refusal->sequence), LOG_STR("reason", refusal->reason));
     if (link->options.ops->refused != NULL) {
@@ -190,13 +191,13 @@ static void watch_refused(void *context, uint32_t watch, Str reason)
     }
 }
 
-static void skewed(void *context, int64_t server_ms, int64_t node_ms)
+static void clock_skewed(void *context, int64_t server_ms, int64_t node_ms)
 {
     log_warning("clock skew between node and server", LOG_INT("node_ms", node_ms),
                 LOG_INT("server_ms", server_ms));
 }
 
-static void delayed(void *context, uint64_t delay_ms)
+static void throttled(void *context, uint64_t delay_ms)
 {
     SessionLink *link = context;
     /* At most one line per minute. */
@@ -216,8 +217,8 @@ static const SessionNodeOps node_ops = {
     .watch_refused = watch_refused,
     .moved = moved,
     .refused = refused,
-    .skewed = skewed,
-    .delayed = delayed,
+    .skewed = clock_skewed,
+    .delayed = throttled,
 };
 
 /* --- Public API ------------------------------------------------------------------------------ */

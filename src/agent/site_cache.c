@@ -205,7 +205,7 @@ static bool create_tree(BuildStep *step, const Manifest *manifest, const char *p
 
 /* The name of a version is only a prefix of the hash of its manifest: another version may have the
  * same name, and files of the same sizes. */
-static bool is_of_manifest(BuildStep *step, Error *why)
+static bool matches_manifest(BuildStep *step, Error *why)
 {
     AUTO_CLEAR(Directory) sites = { .descriptor = -1 };
     char name[VERSION_NAME_LEN + sizeof ".manifest"];
@@ -223,7 +223,7 @@ static bool is_intact(BuildStep *step, const Manifest *manifest, const char *pat
     if (!file_is_directory(path)) {
         return false;
     }
-    if (is_of_manifest(step, &why) && site_tree_verify(manifest, path, &why)) {
+    if (matches_manifest(step, &why) && site_tree_verify(manifest, path, &why)) {
         return true;
     }
     log_warning("a version of the site is damaged; creating it again",
@@ -278,7 +278,7 @@ static void run_build(WorkItem *item)
 
 static void advance(SiteCache *cache);
 
-static void end_first(SiteCache *cache, const char *path, const Error *err)
+static void finish_first(SiteCache *cache, const char *path, const Error *err)
 {
     SiteFetch *fetch = cache->first;
     cache->first = fetch->next;
@@ -379,7 +379,7 @@ static void fail_call(SiteCache *cache, const Error *err)
 }
 
 /* Ends the call from this side. */
-static void give_up_call(SiteCache *cache, const Error *err)
+static void cancel_call(SiteCache *cache, const Error *err)
 {
     fail_call(cache, err);
     grpc_call_cancel(TAKE(cache->call));
@@ -396,13 +396,13 @@ static void on_chunk(GrpcCall *call, Str message)
     size_t max = cache->needs_manifest ? BLOB_MANIFEST_MAX : BLOB_MAX;
     if (!blob_chunk_decode(&arena, message, &chunk, &err)) {
         err.kind = ERROR_UNAVAILABLE;
-        give_up_call(cache, &err);
+        cancel_call(cache, &err);
         return;
     }
     if (cache->expected == cache->requested || !str_eq(chunk.id, cache->missing[cache->expected]) ||
         cache->blob.len + chunk.data.len > max) {
         error_set(&err, ERROR_UNAVAILABLE, "the server sent a blob that was not requested");
-        give_up_call(cache, &err);
+        cancel_call(cache, &err);
         return;
     }
     buf_put(&cache->blob, chunk.data);
@@ -444,7 +444,7 @@ static void call_over(SiteCache *cache)
     } else if (cache->failure.kind == ERROR_UNAVAILABLE) {
         wait_and_retry(cache, &cache->failure);
     } else {
-        end_first(cache, NULL, &cache->failure);
+        finish_first(cache, NULL, &cache->failure);
         advance(cache);
     }
 }
@@ -509,7 +509,7 @@ static void build_done(WorkItem *item)
     if (!item->is_canceled) {
         cache->is_busy = false;
         if (step->has_failed || step->path != NULL) {
-            end_first(cache, step->path, step->has_failed ? &step->err : NULL);
+            finish_first(cache, step->path, step->has_failed ? &step->err : NULL);
             advance(cache);
         } else if (cache->first->done == NULL) {
             advance(cache); /* canceled */
@@ -526,7 +526,7 @@ static void build_done(WorkItem *item)
 static void advance(SiteCache *cache)
 {
     while (!cache->is_busy && cache->first != NULL && cache->first->done == NULL) {
-        end_first(cache, NULL, NULL);
+        finish_first(cache, NULL, NULL);
     }
     if (cache->is_busy || cache->first == NULL) {
         return;
@@ -573,7 +573,7 @@ void site_fetch_cancel(SiteFetch *fetch)
     if (fetch == cache->first && cache->call != NULL) {
         Error err;
         error_set(&err, ERROR_CONFLICT, "canceled");
-        give_up_call(cache, &err);
+        cancel_call(cache, &err);
     } else if (fetch == cache->first && loop_timer_started(&cache->retry)) {
         advance(cache);
     }

@@ -22,12 +22,12 @@ enum {
 
 /* A request for the next certificate, which is always completed; the trust may be freed before
  * that. */
-typedef struct Renewing {
+typedef struct RenewalCall {
     Trust *trust; /* NULL once the trust is freed */
     P256Private *key;
     TrustDone *done; /* NULL: no caller waits */
     void *context;
-} Renewing;
+} RenewalCall;
 
 struct Trust {
     TrustOptions options;
@@ -42,7 +42,7 @@ struct Trust {
     int64_t since_ms, spread_ms;
     Buf notice; /* a notice that is not applied yet */
     LoopTimer timer, report_timer, notice_timer;
-    Renewing *renewing;
+    RenewalCall *renewing;
     uint32_t failures;
     Error why;
     int64_t retry_ms; /* loop time; 0: no failure */
@@ -197,7 +197,7 @@ static bool apply_certificate(Trust *trust, P256Private **key, Str text, Error *
 
 static void check(Trust *trust);
 
-static void renewing_end(Renewing *renewing, const Error *err)
+static void renewal_end(RenewalCall *renewing, const Error *err)
 {
     if (renewing->done != NULL && renewing->trust != NULL) {
         renewing->done(renewing->context, err);
@@ -218,7 +218,7 @@ static void renew_failed(Trust *trust, const Error *err)
                 LOG_INT("again_in_ms", wait_ms));
 }
 
-static bool apply_reply(Trust *trust, Renewing *renewing, Str response, Error *err)
+static bool apply_reply(Trust *trust, RenewalCall *renewing, Str response, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -230,11 +230,11 @@ static bool apply_reply(Trust *trust, Renewing *renewing, Str response, Error *e
 
 static void answered(void *context, GrpcStatus status, Str text, Str response)
 {
-    Renewing *renewing = context;
+    RenewalCall *renewing = context;
     Trust *trust = renewing->trust;
     Error err;
     if (trust == NULL) {
-        renewing_end(renewing, NULL);
+        renewal_end(renewing, NULL);
         return;
     }
     trust->renewing = NULL;
@@ -248,7 +248,7 @@ static void answered(void *context, GrpcStatus status, Str text, Str response)
         renew_failed(trust, &err);
     }
     check(trust);
-    renewing_end(renewing, ok ? NULL : &err);
+    renewal_end(renewing, ok ? NULL : &err);
 }
 
 static bool start_renewal(Trust *trust, GrpcClient *client, TrustDone *done, void *context,
@@ -263,8 +263,8 @@ static bool start_renewal(Trust *trust, GrpcClient *client, TrustDone *done, voi
     }
     Buf request = buf_make_in(&arena, BUF_UNLIMITED);
     renew_request_encode(csr, &request);
-    Renewing *renewing = memory_new(sizeof *renewing);
-    *renewing = (Renewing){ trust, TAKE(key), done, context };
+    RenewalCall *renewing = memory_new(sizeof *renewing);
+    *renewing = (RenewalCall){ trust, TAKE(key), done, context };
     if (!grpc_client_unary(client, method_rows[METHOD_PKI_RENEW].path, buf_str(&request), CALL_MS,
                            answered, renewing, err)) {
         p256_private_free(renewing->key);
@@ -312,7 +312,7 @@ static void timer_expired(void *context)
     check(context);
 }
 
-void trust_repeat(Trust *trust)
+void trust_resend_report(Trust *trust)
 {
     report_soon(trust);
 }
@@ -338,7 +338,7 @@ void trust_renew(Trust *trust, TrustDone *done, void *context)
 }
 
 /* The disk may have space later. */
-static void try_later(Trust *trust, Str value, const Error *err)
+static void retry_later(Trust *trust, Str value, const Error *err)
 {
     log_warning("cannot use the CAs that the server sent", LOG_C("error", err->text));
     if (err->kind != ERROR_INVALID && err->kind != ERROR_LIMIT) {
@@ -366,7 +366,7 @@ void trust_notice(Trust *trust, Str value)
     Error err;
     if (!trust_notice_read(&arena, value, &notice, &bundle, &err) ||
         !apply_bundle(trust, notice.bundle, &err)) {
-        try_later(trust, value, &err);
+        retry_later(trust, value, &err);
         return;
     }
     trust->has_rules = true;

@@ -51,7 +51,7 @@ void trust_connected(Trust *trust);
 
 /* Called when the server has lost this node's trust report, for example after a restore: reports it
  * again. */
-void trust_repeat(Trust *trust);
+void trust_resend_report(Trust *trust);
 
 typedef void TrustDone(void *context, const Error *err);
 /* Renews immediately, regardless of the certificate's age. `done` is called once, unless the

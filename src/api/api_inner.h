@@ -22,7 +22,7 @@ struct Api {
      * startup. */
     int64_t external_changed;
     CursorKey *cursor_key; /* seals page tokens */
-    IdempotencyDebts *debts;
+    IdempotencyRetries *debts;
     RefusalLog unauthenticated;
     WebhookGate *webhooks; /* NULL: none was received yet */
     Buf openapi;           /* the OpenAPI document, built on first use */

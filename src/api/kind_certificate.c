@@ -427,7 +427,7 @@ static const RecordField spec[] = {
     { .name = "csr", .max = 16 << 10, .help = "the certificate request, in PEM; not stored" },
     { .name = "life",
       .type = RECORD_DURATION,
-      .min = LIFE_MIN_MS,
+      .min = LIFETIME_MIN_MS,
       .max = USER_LIFETIME_MAX_MS,
       .help = "how long it is valid; default: 90 days, at most a year" },
     { 0 },

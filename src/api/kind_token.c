@@ -316,8 +316,8 @@ static const RecordField spec[] = {
       .help = "join: to join the cluster (default); access: to use the API" },
     { .name = "life",
       .type = RECORD_DURATION,
-      .min = TOKEN_LIFE_MIN_MS,
-      .max = TOKEN_LIFE_MAX_MS,
+      .min = TOKEN_LIFETIME_MIN_MS,
+      .max = TOKEN_LIFETIME_MAX_MS,
       .help = "how long it is valid, a minute to a year; default: an hour for join, eight hours "
               "for access" },
     { .name = "uses",

@@ -182,8 +182,9 @@ static void respond_pki(ApiCall *call, const TrustListing *listing)
 {
     const ApiSettings *settings = call_settings(call);
     int64_t now_ms = loop_wall_ms(settings->cluster_store.loop);
-    int64_t lifetime_ms =
-        settings->certify->node_life_ms == 0 ? NODE_LIFE_MS : settings->certify->node_life_ms;
+    int64_t lifetime_ms = settings->certify->node_lifetime_ms == 0
+                              ? NODE_LIFETIME_MS
+                              : settings->certify->node_lifetime_ms;
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
     json_out_start(&json, "eden.pki/1");
     put_rotation(&json, settings->authority);

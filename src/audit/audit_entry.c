@@ -31,7 +31,7 @@ static const JsonStyle canonical = { .sort_keys = true };
  * including fields that this version does not know. */
 
 /* Truncates to at most `max` bytes of valid UTF-8, so that every reader sees the same text. */
-static Str clean(Arena *arena, Str text, size_t max)
+static Str clean_text(Arena *arena, Str text, size_t max)
 {
     Buf out = buf_make_in(arena, BUF_UNLIMITED);
     for (size_t at = 0; at < text.len;) {
@@ -72,18 +72,18 @@ static bool check_hash_text(Str text, Error *err)
            error_set(err, ERROR_INVALID, "must be a SHA-256 digest");
 }
 
-static bool by_decode(Arena *arena, Value value, void *member, Error *err)
+static bool principal_kind_decode(Arena *arena, Value value, void *member, Error *err)
 {
     return principal_kind_from_name(value_str(value), member) ||
            error_set(err, ERROR_INVALID, "must be a kind of principal");
 }
 
-static void by_encode(const void *member, Buf *out)
+static void principal_kind_encode(const void *member, Buf *out)
 {
     json_text_put(out, str_from_c(principal_kind_name(*(const PrincipalKind *)member)));
 }
 
-static const RecordCodec by_codec = { by_decode, by_encode, NULL };
+static const RecordCodec by_codec = { principal_kind_decode, principal_kind_encode, NULL };
 
 static const RecordField entry_fields[] = {
     { "sequence", RECORD_INT, RECORD_INT_AT(AuditEntry, sequence), .is_required = true, .min = 1,
@@ -129,14 +129,14 @@ void audit_entry_print(const AuditEntry *entry, Buf *out, char hash[AUDIT_HASH_T
     Error err;
     arena_init(&arena, ARENA_UNLIMITED);
     Buf text = buf_make_in(&arena, BUF_UNLIMITED);
-    fit.who = clean(&arena, entry->who, PRINCIPAL_WHO_MAX);
-    fit.address = clean(&arena, entry->address, AUDIT_WORD_MAX);
-    fit.verb = clean(&arena, entry->verb, AUDIT_WORD_MAX);
-    fit.kind = clean(&arena, entry->kind, AUDIT_WORD_MAX);
-    fit.name = clean(&arena, entry->name, AUDIT_NAME_MAX);
-    fit.reason = clean(&arena, entry->reason, AUDIT_REASON_MAX);
-    fit.request = clean(&arena, entry->request, AUDIT_WORD_MAX);
-    fit.detail = clean(&arena, entry->detail, AUDIT_REASON_MAX);
+    fit.who = clean_text(&arena, entry->who, PRINCIPAL_WHO_MAX);
+    fit.address = clean_text(&arena, entry->address, AUDIT_WORD_MAX);
+    fit.verb = clean_text(&arena, entry->verb, AUDIT_WORD_MAX);
+    fit.kind = clean_text(&arena, entry->kind, AUDIT_WORD_MAX);
+    fit.name = clean_text(&arena, entry->name, AUDIT_NAME_MAX);
+    fit.reason = clean_text(&arena, entry->reason, AUDIT_REASON_MAX);
+    fit.request = clean_text(&arena, entry->request, AUDIT_WORD_MAX);
+    fit.detail = clean_text(&arena, entry->detail, AUDIT_REASON_MAX);
     record_print(&entry_format, &fit, &text);
     bool ok = json_parse_text(&arena, buf_str(&text), NULL, &object, &err) &&
               map_remove(object.map, value_string(STR("hash"))) &&
@@ -214,7 +214,7 @@ void audit_chain_start(AuditChain *chain, const AuditHead *head)
 }
 
 PRINTF_LIKE(3, 4)
-static bool break_at(AuditChain *chain, uint64_t sequence, const char *format, ...)
+static bool set_broken(AuditChain *chain, uint64_t sequence, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -249,7 +249,7 @@ static const RecordFormat link_format = {
     .size = sizeof(ChainLink),
 };
 
-/* The text must be exactly as the log would write it, and the hash must match the rest. */
+/* The text must be in canonical form, and the hash must match all other fields. */
 static bool check_hash(AuditChain *chain, Arena *arena, uint64_t sequence, Str text, Value object,
                        Str received)
 {
@@ -257,11 +257,11 @@ static bool check_hash(AuditChain *chain, Arena *arena, uint64_t sequence, Str t
     Buf printed = buf_make_in(arena, BUF_UNLIMITED);
     Error err;
     if (!json_print(&printed, object, &canonical, &err) || !str_eq(buf_str(&printed), text)) {
-        return break_at(chain, sequence, "the entry does not have the format of the log");
+        return set_broken(chain, sequence, "the entry does not have the format of the log");
     }
     map_remove(object.map, value_string(STR("hash")));
     if (!hash_map(arena, object.map, hash, &err) || !str_eq_c(received, hash)) {
-        return break_at(chain, sequence, "the entry was changed: its hash does not match");
+        return set_broken(chain, sequence, "the entry was changed: its hash does not match");
     }
     return true;
 }
@@ -278,26 +278,26 @@ bool audit_chain_add(AuditChain *chain, uint64_t sequence, Str text)
         return false;
     }
     if (sequence > chain->head.sequence) {
-        return break_at(chain, sequence, "the entry is after the end of the log, %llu",
-                        (unsigned long long)chain->head.sequence);
+        return set_broken(chain, sequence, "the entry is after the end of the log, %llu",
+                          (unsigned long long)chain->head.sequence);
     }
     if (sequence > next) {
-        return break_at(chain, next, "entries are missing: %llu to %llu", (unsigned long long)next,
-                        (unsigned long long)sequence - 1);
+        return set_broken(chain, next, "entries are missing: %llu to %llu",
+                          (unsigned long long)next, (unsigned long long)sequence - 1);
     }
     if (sequence < next) {
-        return break_at(chain, sequence, "the entry is before the start of the log");
+        return set_broken(chain, sequence, "the entry is before the start of the log");
     }
     if (!read_object(&arena, text, &object, &err) ||
         !record_from_value(&link_format, &arena, object, RECORD_STORED, &entry, &err)) {
-        return break_at(chain, sequence, "the entry cannot be read: %s", err.text);
+        return set_broken(chain, sequence, "the entry cannot be read: %s", err.text);
     }
     if (entry.sequence != sequence) {
-        return break_at(chain, sequence, "the entry has number %llu",
-                        (unsigned long long)entry.sequence);
+        return set_broken(chain, sequence, "the entry has number %llu",
+                          (unsigned long long)entry.sequence);
     }
     if (!str_eq_c(entry.previous, chain->hash)) {
-        return break_at(chain, sequence, "the entry does not follow the one before it");
+        return set_broken(chain, sequence, "the entry does not follow the one before it");
     }
     if (!check_hash(chain, &arena, sequence, text, object, entry.hash)) {
         return false;
@@ -314,10 +314,10 @@ bool audit_chain_end(AuditChain *chain)
         return false;
     }
     if (chain->sequence < chain->head.sequence) {
-        return break_at(chain, chain->sequence + 1,
-                        "the log ends here, but should continue to %llu",
-                        (unsigned long long)chain->head.sequence);
+        return set_broken(chain, chain->sequence + 1,
+                          "the log ends here, but should continue to %llu",
+                          (unsigned long long)chain->head.sequence);
     }
     return strcmp(chain->hash, chain->head.hash) == 0 ||
-           break_at(chain, chain->sequence, "the log should end with a different entry");
+           set_broken(chain, chain->sequence, "the log should end with a different entry");
 }

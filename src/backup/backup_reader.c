@@ -133,7 +133,7 @@ static bool read_part(BackupReader *reader, Str *bytes, Error *err)
     return reader->remaining > 0 || end_part(reader, err);
 }
 
-static bool in_store(const BackupReader *reader, Error *err)
+static bool is_in_store(const BackupReader *reader, Error *err)
 {
     return error_wrap(err, "the part '%s', starting at byte %llu of the file",
                       backup_part_name(BACKUP_STORE), (unsigned long long)reader->part_start);
@@ -143,7 +143,7 @@ static bool read_store(BackupReader *reader, Str *bytes, Error *err)
 {
     Str rest = *bytes;
     if (!store_dump_reader_feed(&reader->dump, &rest, err)) {
-        return in_store(reader, err);
+        return is_in_store(reader, err);
     }
     Str piece = str_slice(*bytes, 0, bytes->len - rest.len);
     reader->consumed += piece.len;
@@ -211,7 +211,8 @@ bool backup_reader_finish(BackupReader *reader, Error *err)
             "truncated: it ends at byte %llu, in the part '%s', of which %lld bytes are missing",
             (unsigned long long)reader->consumed, backup_part_name((BackupPartKind)reader->part),
             (long long)reader->remaining);
-    case STATE_STORE: return store_dump_reader_finish(&reader->dump, err) || in_store(reader, err);
+    case STATE_STORE:
+        return store_dump_reader_finish(&reader->dump, err) || is_in_store(reader, err);
     default: BUG("finishing a backup that failed");
     }
 }

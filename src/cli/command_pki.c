@@ -288,7 +288,7 @@ static int run_renew(Invocation *invocation)
 
 static bool is_serial(Str text)
 {
-    return text.len == SERIAL_OURS && hex_is_valid(text);
+    return text.len == SERIAL_DIGITS && hex_is_valid(text);
 }
 
 /* Tries certificates of nodes, then of users, so the caller need not know which it is. */

@@ -17,7 +17,7 @@ typedef struct CertifySettings {
     /* NULL once the CAs are freed while store calls are still being completed; then
      * ERROR_UNAVAILABLE */
     const CaSet *cas;
-    int64_t node_life_ms; /* 0: the CA's default */
+    int64_t node_lifetime_ms; /* 0: the CA's default */
 } CertifySettings;
 
 /* An issued certificate, as PEM. */

@@ -23,7 +23,7 @@ static const KeyKind kinds[] = {
 };
 
 /* Whether the range contains a key in [first, last). */
-static bool meets(Str key, Str end, Str first, Str last)
+static bool overlaps(Str key, Str end, Str first, Str last)
 {
     if (end.len == 0) {
         return str_compare(key, first) >= 0 && str_compare(key, last) < 0;
@@ -35,7 +35,7 @@ static bool meets(Str key, Str end, Str first, Str last)
 
 static bool check_range(Arena *arena, Str key, Str end, Str guarded, Error *err)
 {
-    return !meets(key, end, guarded, store_prefix_end(arena, guarded)) ||
+    return !overlaps(key, end, guarded, store_prefix_end(arena, guarded)) ||
            error_set(err, ERROR_DENIED,
                      "keys under %" STR_FMT
                      " cannot be changed directly: only the server writes them",

@@ -18,7 +18,7 @@ struct Debt {
     int64_t until_ms; /* loop time at which the claim expires */
 };
 
-struct IdempotencyDebts {
+struct IdempotencyRetries {
     ClusterStore cluster_store;
     Arena arena;
     LoopTimer timer;
@@ -29,7 +29,7 @@ struct IdempotencyDebts {
     bool is_freed;
 };
 
-static void drop_first(IdempotencyDebts *debts)
+static void drop_first(IdempotencyRetries *debts)
 {
     Debt *debt = debts->first;
     debts->first = debt->next;
@@ -40,7 +40,7 @@ static void drop_first(IdempotencyDebts *debts)
     free(debt);
 }
 
-static void destroy(IdempotencyDebts *debts)
+static void destroy(IdempotencyRetries *debts)
 {
     while (debts->first != NULL) {
         drop_first(debts);
@@ -49,24 +49,24 @@ static void destroy(IdempotencyDebts *debts)
     free(debts);
 }
 
-static void finish_next(IdempotencyDebts *debts);
+static void finish_next(IdempotencyRetries *debts);
 
 static void debt_finished(void *context, const Error *err)
 {
-    IdempotencyDebts *debts = context;
+    IdempotencyRetries *debts = context;
     debts->is_busy = false;
     if (debts->is_freed) {
         destroy(debts);
     } else if (err != NULL) {
         log_debug("cannot save the result of a request yet", LOG_C("error", err->text));
-        loop_timer_start(&debts->timer, IDEMPOTENCY_DEBTS_MS);
+        loop_timer_start(&debts->timer, IDEMPOTENCY_RETRIES_MS);
     } else {
         drop_first(debts);
         finish_next(debts);
     }
 }
 
-static void finish_next(IdempotencyDebts *debts)
+static void finish_next(IdempotencyRetries *debts)
 {
     int64_t now_ms = loop_now_ms(debts->cluster_store.loop);
     if (debts->is_busy) {
@@ -93,9 +93,9 @@ static void timer_expired(void *context)
     finish_next(context);
 }
 
-IdempotencyDebts *idempotency_debts_new(const ClusterStore *cluster_store)
+IdempotencyRetries *idempotency_debts_new(const ClusterStore *cluster_store)
 {
-    IdempotencyDebts *debts = memory_new(sizeof *debts);
+    IdempotencyRetries *debts = memory_new(sizeof *debts);
     arena_init(&debts->arena, ARENA_UNLIMITED);
     debts->cluster_store = *cluster_store;
     debts->cluster_store.prefix = arena_copy(&debts->arena, cluster_store->prefix);
@@ -103,7 +103,7 @@ IdempotencyDebts *idempotency_debts_new(const ClusterStore *cluster_store)
     return debts;
 }
 
-void idempotency_debts_free(IdempotencyDebts *debts)
+void idempotency_debts_free(IdempotencyRetries *debts)
 {
     if (debts == NULL) {
         return;
@@ -115,11 +115,12 @@ void idempotency_debts_free(IdempotencyDebts *debts)
     }
 }
 
-void idempotency_debts_add(IdempotencyDebts *debts, const IdempotentRequest *request,
+void idempotency_debts_add(IdempotencyRetries *debts, const IdempotentRequest *request,
                            const IdempotencyAnswer *answer, bool holds_secret)
 {
     size_t bytes = answer == NULL || holds_secret ? 0 : answer->body.len;
-    if (debts->count >= IDEMPOTENCY_DEBTS_MAX || debts->bytes + bytes > IDEMPOTENCY_DEBTS_BYTES) {
+    if (debts->count >= IDEMPOTENCY_RETRIES_MAX ||
+        debts->bytes + bytes > IDEMPOTENCY_RETRIES_BYTES) {
         log_warning("result of a request not recorded; a client that retries it must wait");
         return;
     }
@@ -150,7 +151,7 @@ void idempotency_debts_add(IdempotencyDebts *debts, const IdempotentRequest *req
     }
 }
 
-uint32_t idempotency_debts_count(const IdempotencyDebts *debts)
+uint32_t idempotency_debts_count(const IdempotencyRetries *debts)
 {
     return debts->count;
 }

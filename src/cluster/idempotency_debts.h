@@ -4,23 +4,23 @@
 
 #include "cluster/idempotency.h"
 
-typedef struct IdempotencyDebts IdempotencyDebts;
+typedef struct IdempotencyRetries IdempotencyRetries;
 
 enum {
-    IDEMPOTENCY_DEBTS_MAX = 2000,
-    IDEMPOTENCY_DEBTS_BYTES = 16 << 20, /* maximum total size of the responses */
-    IDEMPOTENCY_DEBTS_MS = 1000,        /* delay between two attempts */
+    IDEMPOTENCY_RETRIES_MAX = 2000,
+    IDEMPOTENCY_RETRIES_BYTES = 16 << 20, /* maximum total size of the responses */
+    IDEMPOTENCY_RETRIES_MS = 1000,        /* delay between two attempts */
 };
 
 /* `cluster_store` is copied, including its prefix. */
-IdempotencyDebts *idempotency_debts_new(const ClusterStore *cluster_store);
+IdempotencyRetries *idempotency_debts_new(const ClusterStore *cluster_store);
 /* Must be called before the store is closed. Unwritten results are dropped. NULL is allowed. */
-void idempotency_debts_free(IdempotencyDebts *debts);
-DEFINE_AUTO(IdempotencyDebts, idempotency_debts_free)
+void idempotency_debts_free(IdempotencyRetries *debts);
+DEFINE_AUTO(IdempotencyRetries, idempotency_debts_free)
 
 /* Adds the result of a claim, which is copied: of idempotency_finish or, if `answer` is NULL, of
  * idempotency_forget. The first attempt is immediate. Beyond the limits the result is dropped, and
  * its claim expires. */
-void idempotency_debts_add(IdempotencyDebts *debts, const IdempotentRequest *request,
+void idempotency_debts_add(IdempotencyRetries *debts, const IdempotentRequest *request,
                            const IdempotencyAnswer *answer, bool holds_secret);
-uint32_t idempotency_debts_count(const IdempotencyDebts *debts);
+uint32_t idempotency_debts_count(const IdempotencyRetries *debts);

@@ -24,7 +24,7 @@ typedef struct KeyMigration {
 
 /* --- Names ----------------------------------------------------------------------------------- */
 
-static Str former_prefix(Arena *arena, Str prefix, const char *kind)
+static Str old_prefix(Arena *arena, Str prefix, const char *kind)
 {
     return cluster_key_object_all(arena, prefix, str_from_c(kind));
 }
@@ -33,14 +33,14 @@ static Str former_prefix(Arena *arena, Str prefix, const char *kind)
  * valid name. */
 static Str renamed(Arena *arena, Str prefix, const char *kind, Str key)
 {
-    Str rest = str_from_offset(key, former_prefix(arena, prefix, kind).len);
+    Str rest = str_from_offset(key, old_prefix(arena, prefix, kind).len);
     return arena_join(arena, cluster_key_internal_all(arena, prefix, kind), rest, STR_EMPTY);
 }
 
 bool key_migration_target(Arena *arena, Str prefix, Str key, Str *out)
 {
     for (const char *const *kind = cluster_internal_kinds; *kind != NULL; kind++) {
-        Str all = former_prefix(arena, prefix, *kind);
+        Str all = old_prefix(arena, prefix, *kind);
         if (key.len > all.len && str_starts(key, all)) {
             *out = renamed(arena, prefix, *kind, key);
             return true;
@@ -159,8 +159,7 @@ static void read_keys(KeyMigration *moves)
         }
         return;
     }
-    Str all =
-        former_prefix(&arena, moves->cluster_store.prefix, cluster_internal_kinds[moves->kind]);
+    Str all = old_prefix(&arena, moves->cluster_store.prefix, cluster_internal_kinds[moves->kind]);
     StoreOp op = {
         .kind = STORE_RANGE, .key = all, .end = store_prefix_end(&arena, all), .limit = CHUNK_KEYS
     };

@@ -1,8 +1,9 @@
 /* Leader election.
  *
- * All transitions are decided in one place, from the current state: act() runs after every response
- * of the store, when the timer fires, and when the key has changed. Only one request is pending at
- * a time; everything else waits for its response, except being deposed, which is immediate. */
+ * All transitions are decided in one place, from the current state: update() runs after every
+ * response of the store, when the timer fires, and when the key has changed. Only one request is
+ * pending at a time; everything else waits for its response, except being deposed, which is
+ * immediate. */
 #include "cluster/leader.h"
 
 #include <stdlib.h>
@@ -86,7 +87,7 @@ static const StateEntry *entry_of(const Leader *leader)
 }
 
 /* The reason why this server no longer leads; NULL if it leads. */
-static const char *why_over(const Leader *leader)
+static const char *lost_reason(const Leader *leader)
 {
     const StateEntry *entry = entry_of(leader);
     StateAge age = state_age(leader->options.cluster_store.state);
@@ -104,7 +105,7 @@ static const char *why_over(const Leader *leader)
 
 /* --- Requests to the store ------------------------------------------------------------------- */
 
-static void act(Leader *leader);
+static void update(Leader *leader);
 
 static void leader_destroy(Leader *leader)
 {
@@ -161,7 +162,7 @@ static void renewed(void *context, const StoreLease *lease, const Error *err)
     } else {
         retry_later(leader);
     }
-    act(leader);
+    update(leader);
 }
 
 /* The result is ignored: a lease that cannot be revoked expires by itself. */
@@ -170,7 +171,7 @@ static void revoked(void *context, const StoreLease *lease, const Error *err)
     Leader *leader = context;
     if (answered(leader)) {
         leader->lease = 0;
-        act(leader);
+        update(leader);
     }
 }
 
@@ -188,7 +189,7 @@ static void put_done(void *context, const StoreReply *reply, const Error *err)
         log_info("this server is now the leader");
         leader->options.elected(leader->options.context);
     }
-    act(leader); /* on failure, revokes the lease, and with it the key if it exists */
+    update(leader); /* on failure, revokes the lease, and with it the key if it exists */
 }
 
 /* Urgent, because on a full disk the leader is needed to delete data. */
@@ -224,7 +225,7 @@ static void granted(void *context, const StoreLease *lease, const Error *err)
     if (err == NULL && !leader->stops) {
         put_key(leader);
     }
-    act(leader);
+    update(leader);
 }
 
 /* The state reports changes of the leader key. */
@@ -254,14 +255,14 @@ static void send_request(Leader *leader)
 
 /* --- Transitions ----------------------------------------------------------------------------- */
 
-static void wake_at(Leader *leader, int64_t at_ms)
+static void set_timer(Leader *leader, int64_t at_ms)
 {
     loop_timer_start(&leader->timer, at_ms - now_of(leader));
 }
 
-static void act(Leader *leader)
+static void update(Leader *leader)
 {
-    const char *why = leader->is_leader ? why_over(leader) : NULL;
+    const char *why = leader->is_leader ? lost_reason(leader) : NULL;
     if (why != NULL) {
         depose(leader, why);
     }
@@ -271,22 +272,22 @@ static void act(Leader *leader)
     loop_timer_stop(&leader->timer);
     if (leader->is_leader) {
         bool renews_first = !leader->is_pending && leader->due_ms < leader->expires_ms;
-        wake_at(leader, renews_first ? leader->due_ms : leader->expires_ms);
+        set_timer(leader, renews_first ? leader->due_ms : leader->expires_ms);
     } else if (leader->resigned != NULL &&
                (!leader->is_pending || now_of(leader) >= leader->stops_ms)) {
         TAKE(leader->resigned)(leader->resigned_context);
     } else if (leader->resigned != NULL) {
-        wake_at(leader, leader->stops_ms);
+        set_timer(leader, leader->stops_ms);
     } else if (leader->is_pending) {
-        return; /* the response calls act() again */
+        return; /* the response calls update() again */
     } else if (may_campaign(leader)) {
-        wake_at(leader, leader->due_ms);
+        set_timer(leader, leader->due_ms);
     }
 }
 
 static void timer_expired(void *context)
 {
-    act(context);
+    update(context);
 }
 
 /* In a later iteration of the loop: views must not be detached while they are notified. */
@@ -341,7 +342,7 @@ void leader_resign(Leader *leader, LoopRun *done, void *context)
     if (leader->is_leader) {
         depose(leader, "the server is stopping");
     }
-    act(leader);
+    update(leader);
 }
 
 void leader_free(Leader *leader)
@@ -358,9 +359,9 @@ void leader_free(Leader *leader)
     }
 }
 
-bool leader_leads(const Leader *leader)
+bool leader_is_elected(const Leader *leader)
 {
-    return leader->is_leader && why_over(leader) == NULL;
+    return leader->is_leader && lost_reason(leader) == NULL;
 }
 
 const StoreCompare *leader_fence(const Leader *leader)

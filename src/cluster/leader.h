@@ -44,7 +44,7 @@ void leader_resign(Leader *leader, LoopRun *done, void *context);
 void leader_free(Leader *leader);
 DEFINE_AUTO(Leader, leader_free)
 
-bool leader_leads(const Leader *leader);
+bool leader_is_elected(const Leader *leader);
 /* The comparison for every transaction of a controller, from the last election. Valid from
  * `elected` until leader_free; it no longer holds once another server leads. */
 const StoreCompare *leader_fence(const Leader *leader);

@@ -8,8 +8,8 @@
 
 typedef struct RefusalLog {
     RateTable sources;
-    RateBucket all;
-    int64_t left_out;
+    RateBucket total;
+    int64_t omitted;
 } RefusalLog;
 
 /* Whether to log another rejection of this source. `suppressed` is the number of those not logged

@@ -36,7 +36,7 @@ typedef struct Pending {
 typedef enum Problem {
     PROBLEM_READING, /* the store cannot be read */
     PROBLEM_SILENT,  /* it does not respond */
-    TROUBLE_WRITING, /* it accepts no writes, so it does not reflect the cluster */
+    PROBLEM_WRITING, /* it accepts no writes, so it does not reflect the cluster */
     PROBLEM_COUNT
 } Problem;
 
@@ -393,7 +393,7 @@ static bool start_watching(State *state, Error *err)
 /* --- Listing --------------------------------------------------------------------------------- */
 
 /* Makes the copy equal to `next`, and empties `next`. */
-static void adopt_next(State *state)
+static void replace_entries(State *state)
 {
     StateEntry *entry;
     VEC(Str) deleted = { 0 };
@@ -435,7 +435,7 @@ static void reading_ends(State *state)
     bool is_first = !state->is_ready;
     state->is_reading = false;
     drop_pending(state);
-    adopt_next(state);
+    replace_entries(state);
     state->revision = state->next_revision;
     if (!is_first) {
         notify_reread(state);
@@ -611,8 +611,8 @@ void state_check(State *state)
     }
     StoreStatus store = store_status(state->cluster_store.store);
     bool is_well = store.condition == STORE_OK || store.condition == STORE_FULL;
-    if (is_well != !has(state, TROUBLE_WRITING)) {
-        set_problem(state, TROUBLE_WRITING, is_well ? ERROR_NONE : ERROR_UNAVAILABLE, store.reason);
+    if (is_well != !has(state, PROBLEM_WRITING)) {
+        set_problem(state, PROBLEM_WRITING, is_well ? ERROR_NONE : ERROR_UNAVAILABLE, store.reason);
     }
 }
 
@@ -717,18 +717,18 @@ int64_t state_record(const State *state, Str key, const RecordFormat *format, Ar
 StateRange state_range(const State *state, Str prefix, Str after)
 {
     StateRange range = { .state = state, .prefix = prefix };
-    range.place = ordered_lower_bound(&state->entries, after.len == 0 ? prefix : after);
-    OrderedCursor next = range.place;
+    range.cursor = ordered_lower_bound(&state->entries, after.len == 0 ? prefix : after);
+    OrderedCursor next = range.cursor;
     const StateEntry *first = ordered_next(&state->entries, &next);
     if (after.len > 0 && first != NULL && str_eq(first->key, after)) {
-        range.place = next;
+        range.cursor = next;
     }
     return range;
 }
 
 const StateEntry *state_next(StateRange *range)
 {
-    const StateEntry *entry = ordered_next(&range->state->entries, &range->place);
+    const StateEntry *entry = ordered_next(&range->state->entries, &range->cursor);
     return entry != NULL && str_starts(entry->key, range->prefix) ? entry : NULL;
 }
 

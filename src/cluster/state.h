@@ -69,7 +69,7 @@ int64_t state_record(const State *state, Str key, const RecordFormat *format, Ar
 
 typedef struct StateRange {
     const State *state;
-    OrderedCursor place;
+    OrderedCursor cursor;
     Str prefix;
 } StateRange;
 

@@ -34,7 +34,7 @@ static const StateRetention retentions[KEY_KIND_COUNT] = {
 };
 
 /* Internal records that are read from the state. */
-static bool keeps_internal(Str kind)
+static bool retains_internal(Str kind)
 {
     static const char *const read[] = {
         "access-token",   "joining",       "pki",           "source-parts", "source-proposal",
@@ -50,7 +50,7 @@ static bool keeps_internal(Str kind)
 
 /* Kinds of objects that are read from the state. Clients that may write raw keys can create other
  * kinds, with values of any size. */
-static bool keeps_object(const StateEvents *events, Str kind)
+static bool retains_object(const StateEvents *events, Str kind)
 {
     return str_eq(kind, STR("config")) || str_eq(kind, STR("role")) ||
            str_eq(kind, STR("source")) || str_eq(kind, STR("version")) ||
@@ -67,8 +67,8 @@ bool state_retains_value(const StateEvents *events, const StoreKv *kv, KeyKind k
                          const Str *parts)
 {
     bool is_pki = kind == KEY_INTERNAL && str_eq(parts[0], STR("pki"));
-    bool is_read = kind == KEY_OBJECT     ? keeps_object(events, parts[0])
-                   : kind == KEY_INTERNAL ? keeps_internal(parts[0])
+    bool is_read = kind == KEY_OBJECT     ? retains_object(events, parts[0])
+                   : kind == KEY_INTERNAL ? retains_internal(parts[0])
                                           : true;
     bool may_be_large = is_pki || kind == KEY_RUN;
     return retentions[kind] == RETAIN_VALUE && is_read &&

@@ -8,7 +8,7 @@ bool datastore_certificate_save(const Directory *directory, const Credential *ca
     arena_init(&arena, ARENA_UNLIMITED);
     AUTO(P256Private) *key = NULL;
     Certificate certificate;
-    ServingGrant grant = {
+    ServingCertificateSpec grant = {
         .names = names, .name_count = name_count, .now_ms = now_ms, .lifetime_ms = lifetime_ms
     };
     return p256_private_make(&key, err) && p256_public_of(key, &grant.key, err) &&

@@ -12,7 +12,7 @@
 
 /* Generates a key, issues a certificate for it, and saves both together with the CA certificate.
  * With `names`, the certificate is for a member with these names; without, it is for a client.
- * `now_ms` and `lifetime_ms` as in ServingGrant. */
+ * `now_ms` and `lifetime_ms` as in ServingCertificateSpec. */
 MUST_CHECK bool datastore_certificate_save(const Directory *directory, const Credential *ca,
                                            const Str *names, uint32_t name_count, int64_t now_ms,
                                            int64_t lifetime_ms, Error *err);

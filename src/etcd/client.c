@@ -12,8 +12,8 @@
 enum {
     OPEN_MS = 1500,
     PROBE_MS = 2000,
-    READ_MS = 2000, /* for the first attempt: the next one may be at another member */
-    AGAIN_MS = 30,  /* before a call is repeated at the same member */
+    READ_MS = 2000,      /* for the first attempt: the next one may be at another member */
+    RETRY_DELAY_MS = 30, /* before a call is repeated at the same member */
     IN_FLIGHT_MAX = 512,
     RESPONSE_MAX = 2 * STORE_REPLY_MAX + (4 << 20),
     /* etcd ends connections that ping more often than every 5 s */
@@ -253,7 +253,7 @@ static void connect_next(EtcdClient *client)
     }
 }
 
-void etcd_client_suspect(EtcdClient *client, const Error *why)
+void etcd_client_report_failure(EtcdClient *client, const Error *why)
 {
     if (client->is_ready) {
         link_lost(client, why->text);
@@ -292,7 +292,7 @@ static void send_again(EtcdClient *client, EtcdCall *call)
     call->is_retry = true;
     arm_expire(client);
     if (!loop_timer_started(&client->retry_timer)) {
-        loop_timer_start(&client->retry_timer, AGAIN_MS);
+        loop_timer_start(&client->retry_timer, RETRY_DELAY_MS);
     }
 }
 
@@ -302,7 +302,7 @@ static void conclude(EtcdCall *call, const EtcdFailure *failure)
     bool is_too_large = failure->verdict == ETCD_UNKNOWN && failure->err.kind == ERROR_LIMIT;
     if (failure->verdict == ETCD_REJECTED || (is_too_large && !call->writes)) {
         complete(call, STR_EMPTY, &failure->err);
-    } else if (client->is_closing && (!call->writes || failure->verdict == ETCD_AGAIN)) {
+    } else if (client->is_closing && (!call->writes || failure->verdict == ETCD_RETRY)) {
         fail(call, ERROR_UNAVAILABLE, "the store is closing");
     } else if (call->writes && failure->verdict == ETCD_UNKNOWN) {
         Error err;
@@ -343,7 +343,7 @@ static void answered(void *context, GrpcStatus status, Str text, Str response)
         }
     } else if (is_suspect && grpc_client_is_open(link->grpc)) {
         /* otherwise `closed` follows */
-        etcd_client_suspect(client, &failure.err);
+        etcd_client_report_failure(client, &failure.err);
     }
 }
 

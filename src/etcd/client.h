@@ -52,7 +52,7 @@ void etcd_client_call(EtcdClient *client, const char *path, Str request, bool wr
 MUST_CHECK bool etcd_client_stream(EtcdClient *client, const char *path, const GrpcHandler *handler,
                                    void *data, GrpcCall **out, Error *err);
 /* A stream of the member in use failed: the member may not be able to serve. */
-void etcd_client_suspect(EtcdClient *client, const Error *why);
+void etcd_client_report_failure(EtcdClient *client, const Error *why);
 
 bool etcd_client_is_ready(const EtcdClient *client);
 /* The endpoint that is in use or being tried. */

@@ -108,7 +108,7 @@ bool etcd_lease_revoke(Store *store, int64_t id, StoreLeaseDone *done, void *con
                  true, revoked);
 }
 
-static void asked(void *context, Str response, const Error *err)
+static void revision_received(void *context, Str response, const Error *err)
 {
     LeaseCall *call = context;
     AUTO_CLEAR(Arena) arena;
@@ -133,7 +133,7 @@ bool etcd_lease_time_to_live(Store *store, int64_t id, bool keys, StoreLeaseDone
                              void *context, Error *err)
 {
     return start(call_new(store, id, done, context, err), "/etcdserverpb.Lease/LeaseTimeToLive",
-                 keys, false, asked);
+                 keys, false, revision_received);
 }
 
 static void finish_list(LeaseCall *call, const int64_t *ids, uint32_t count, const Error *err)
@@ -237,7 +237,7 @@ static void expire(void *context)
     if (is_late) {
         drop_stream(store);
         error_set(&err, ERROR_UNAVAILABLE, "no response to keep-alives");
-        etcd_client_suspect(store->client, &err);
+        etcd_client_report_failure(store->client, &err);
     }
     arm_expire(store);
 }
@@ -254,7 +254,7 @@ static void kept_alive(GrpcCall *stream, Str message)
         error_set(&err, ERROR_INVALID,
                   "a keep-alive response from etcd does not match the request");
         drop_stream(store);
-        etcd_client_suspect(store->client, &err);
+        etcd_client_report_failure(store->client, &err);
         return;
     }
     etcd_note_revision(store, header.revision);
@@ -273,7 +273,7 @@ static void stream_ended(GrpcCall *stream, GrpcStatus status, Str text)
     store->keep_alives.call = NULL;
     store->keep_alives.unsent = store->keep_alives.first;
     error_set(&err, ERROR_UNAVAILABLE, "%" STR_FMT, STR_ARG(text));
-    etcd_client_suspect(store->client, &err);
+    etcd_client_report_failure(store->client, &err);
 }
 
 static void send_unsent(EtcdStore *store)

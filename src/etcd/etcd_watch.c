@@ -294,7 +294,7 @@ static bool has_piece_for(const Watches *watches, const EtcdWatch *watch)
            watch->next_id < watches->log.next_id;
 }
 
-static void ask_revision(EtcdWatch *watch);
+static void request_revision(EtcdWatch *watch);
 
 /* For a new watch: whether it can be served from its start. */
 static bool begin(EtcdWatch *watch)
@@ -309,7 +309,7 @@ static bool begin(EtcdWatch *watch)
         return false;
     }
     if (from > store->newest + 1) {
-        ask_revision(watch);
+        request_revision(watch);
         return false;
     }
     watch->begun = true;
@@ -383,7 +383,7 @@ static void revision_received(void *context, Str response, const Error *err)
     }
 }
 
-static void ask_revision(EtcdWatch *watch)
+static void request_revision(EtcdWatch *watch)
 {
     RevisionRequest *revision_request = memory_new(sizeof *revision_request);
     *revision_request = (RevisionRequest){ watch->store, watch };
@@ -419,7 +419,7 @@ static void upstream_start(EtcdStore *store, Upstream *upstream, const GrpcHandl
 }
 
 /* The new events of a response; NULL: none. */
-static Piece *upstream_take(Upstream *upstream, Piece *piece, const EtcdWatchReply *reply)
+static Piece *upstream_receive(Upstream *upstream, Piece *piece, const EtcdWatchReply *reply)
 {
     int64_t *ids = ARENA_ARRAY(&piece->arena, int64_t, reply->count);
     uint32_t known = 0;
@@ -473,7 +473,7 @@ static Piece *upstream_decode(EtcdStore *store, Upstream *upstream, Str message,
     if (compacted > 0) {
         etcd_note_compacted(store, compacted);
     } else {
-        etcd_client_suspect(store->client, &err);
+        etcd_client_report_failure(store->client, &err);
     }
     piece_free(piece);
     return NULL;
@@ -484,7 +484,7 @@ static void stream_ended(EtcdStore *store, Upstream *upstream, Str text)
     Error err;
     upstream->call = NULL;
     error_set(&err, ERROR_UNAVAILABLE, "%" STR_FMT, STR_ARG(text));
-    etcd_client_suspect(store->client, &err);
+    etcd_client_report_failure(store->client, &err);
 }
 
 /* --- Earlier changes -------------------------------------------------------------------------- */
@@ -513,7 +513,7 @@ static void log_message(GrpcCall *call, Str message)
         serve_list_later(&watches->wait);
         return;
     }
-    watches->piece = upstream_take(&watches->log, piece, &reply);
+    watches->piece = upstream_receive(&watches->log, piece, &reply);
     watches->piece_from_id = from_id;
     if (watches->piece != NULL) {
         grpc_call_pause(call);
@@ -631,7 +631,7 @@ static void live_message(GrpcCall *call, Str message)
         }
         return;
     }
-    piece = upstream_take(&watches->live, piece, &reply);
+    piece = upstream_receive(&watches->live, piece, &reply);
     if (piece != NULL) {
         recent_add(&watches->recent, piece);
     }

@@ -7,7 +7,7 @@
 
 typedef enum EtcdVerdict {
     ETCD_REJECTED, /* not applied, and would be rejected again */
-    ETCD_AGAIN,    /* not applied, but may succeed later */
+    ETCD_RETRY,    /* not applied, but may succeed later */
     ETCD_UNKNOWN,  /* it may have been applied, or may be applied later */
 } EtcdVerdict;
 

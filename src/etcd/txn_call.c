@@ -28,7 +28,7 @@ typedef struct OpState {
 } OpState;
 
 /* Reads of one revision. */
-typedef struct Reading {
+typedef struct PagedRead {
     StoreTxn txn; /* without puts and deletes */
     bool is_relaxed;
     int64_t seen;     /* the newest revision that the caller may know */
@@ -42,7 +42,7 @@ typedef struct Reading {
     OpState *at; /* whose next page is being read; NULL: the first page of all */
     StoreTxn sent;
     void (*done)(TxnCall *call, const Error *err);
-} Reading;
+} PagedRead;
 
 struct TxnCall {
     EtcdStore *store;
@@ -56,7 +56,7 @@ struct TxnCall {
     TxnCall *next_read;
     bool is_reading; /* counts as one of READS_MAX */
     int64_t called_ms;
-    Reading reading;
+    PagedRead reading;
     uint32_t restarts;
     /* of a transaction whose response may be too large */
     StoreOp *branches[2]; /* copies of its operations, with the limits that fit */
@@ -129,7 +129,7 @@ static bool is_paged(const StoreOp *op)
     return op->end.len > 0 && !op->count_only;
 }
 
-static int64_t page_limit(const Reading *reading, const StoreOp *op, uint32_t count_read)
+static int64_t page_limit(const PagedRead *reading, const StoreOp *op, uint32_t count_read)
 {
     return op->limit > 0 && op->limit - count_read < reading->page ? op->limit - count_read
                                                                    : reading->page;
@@ -151,7 +151,7 @@ static void page_read(void *context, Str response, const Error *err);
 
 static void send_page(TxnCall *call)
 {
-    const Reading *reading = &call->reading;
+    const PagedRead *reading = &call->reading;
     AUTO_CLEAR(Buf) request = buf_make(BUF_UNLIMITED);
     etcd_txn_encode(&reading->sent, reading->is_relaxed, &request);
     etcd_client_call(call->store->client, TXN_PATH, buf_str(&request), false, page_read, call);
@@ -159,7 +159,7 @@ static void send_page(TxnCall *call)
 
 static void read_first(TxnCall *call)
 {
-    Reading *reading = &call->reading;
+    PagedRead *reading = &call->reading;
     reading->at = NULL;
     reading->revision = 0;
     reading->bytes = 0;
@@ -172,19 +172,19 @@ static void read_first(TxnCall *call)
 static void read_begin(TxnCall *call, const StoreTxn *txn, size_t bytes_max,
                        void (*done)(TxnCall *call, const Error *err))
 {
-    call->reading = (Reading){ .txn = *txn,
-                               .is_relaxed = txn->relaxed,
-                               .seen = call->store->newest,
-                               .page = PAGE_FIRST,
-                               .bytes_max = bytes_max,
-                               .done = done };
+    call->reading = (PagedRead){ .txn = *txn,
+                                 .is_relaxed = txn->relaxed,
+                                 .seen = call->store->newest,
+                                 .page = PAGE_FIRST,
+                                 .bytes_max = bytes_max,
+                                 .done = done };
     read_first(call);
 }
 
 /* Adds a page. Returns false if the result is too large. */
 static bool take_page(TxnCall *call, OpState *state, const StoreOpReply *page)
 {
-    Reading *reading = &call->reading;
+    PagedRead *reading = &call->reading;
     const StoreOp *op = state->op;
     state->count = op->count_only ? page->count : state->count + page->kv_count;
     state->more = page->more;
@@ -209,7 +209,7 @@ static bool take_page(TxnCall *call, OpState *state, const StoreOpReply *page)
 
 static bool take_first(TxnCall *call, const StoreReply *reply)
 {
-    Reading *reading = &call->reading;
+    PagedRead *reading = &call->reading;
     reading->revision = reply->revision;
     reading->succeeded = reply->succeeded;
     const StoreOp *ops = reply->succeeded ? reading->txn.success : reading->txn.failure;
@@ -225,9 +225,9 @@ static bool take_first(TxnCall *call, const StoreReply *reply)
 }
 
 /* The next page of the first operation that is not complete. Returns false if all are. */
-static bool read_on(TxnCall *call)
+static bool read_continue(TxnCall *call)
 {
-    Reading *reading = &call->reading;
+    PagedRead *reading = &call->reading;
     OpState *state = reading->states;
     const OpState *end = state + reading->state_count;
     while (state < end && state->is_complete) {
@@ -263,7 +263,7 @@ static bool read_on(TxnCall *call)
 /* A page did not fit into a message: the next attempt has half as many keys. */
 static bool shrink_page(TxnCall *call)
 {
-    Reading *reading = &call->reading;
+    PagedRead *reading = &call->reading;
     if (reading->page == 1) {
         return false;
     }
@@ -282,7 +282,7 @@ static bool shrink_page(TxnCall *call)
 
 static void page_failed(TxnCall *call, const Error *err)
 {
-    Reading *reading = &call->reading;
+    PagedRead *reading = &call->reading;
     bool is_compacted =
         err->kind == ERROR_NOT_FOUND && reading->at != NULL && reading->at->op->revision == 0;
     if (err->kind == ERROR_LIMIT) {
@@ -299,7 +299,7 @@ static void page_failed(TxnCall *call, const Error *err)
 static void page_read(void *context, Str response, const Error *err)
 {
     TxnCall *call = context;
-    Reading *reading = &call->reading;
+    PagedRead *reading = &call->reading;
     if (err != NULL) {
         page_failed(call, err);
         return;
@@ -322,14 +322,14 @@ static void page_read(void *context, Str response, const Error *err)
                                     : take_page(call, reading->at, &reply.ops[0]);
     if (!fits) {
         fail_too_large(call);
-    } else if (!read_on(call)) {
+    } else if (!read_continue(call)) {
         reading->done(call, NULL);
     }
 }
 
 static void read_done(TxnCall *call, const Error *err)
 {
-    const Reading *reading = &call->reading;
+    const PagedRead *reading = &call->reading;
     if (err != NULL) {
         finish(call, NULL, err);
         return;
@@ -445,7 +445,7 @@ static void measure_next(TxnCall *call);
 
 static void measured(TxnCall *call, const Error *err)
 {
-    const Reading *reading = &call->reading;
+    const PagedRead *reading = &call->reading;
     if (err != NULL) {
         finish(call, NULL, err);
         return;

@@ -72,7 +72,7 @@ static size_t find_member(Str event, Str member)
 }
 
 /* `"node":"web1"` */
-static Str own_member(const LogSender *sender)
+static Str node_member(const LogSender *sender)
 {
     Str prefix = buf_str(&sender->prefix);
     return str_slice(prefix, 1, prefix.len - 1);
@@ -85,7 +85,7 @@ static bool check_node(const LogSender *sender, const RunEventLine *event, Value
     const Value *named = value_get(value, STR("node"));
     return named == NULL ||
            (value_is_string(*named) && str_eq(value_str(*named), sender->node) &&
-            find_member(event->text, own_member(sender)) != STR_NOT_FOUND) ||
+            find_member(event->text, node_member(sender)) != STR_NOT_FOUND) ||
            error_set(err, ERROR_INVALID, "event %llu belongs to a different node",
                      (unsigned long long)event->n);
 }
@@ -114,7 +114,7 @@ bool log_sender_check(LogSender *sender, Str line, uint64_t expected, RunEventLi
 /* The line has the name of the node already, so it is removed from the event. */
 void log_sender_put(const LogSender *sender, const RunEventLine *event, Buf *out)
 {
-    Str text = event->text, member = own_member(sender);
+    Str text = event->text, member = node_member(sender);
     size_t at = find_member(text, member);
     buf_put(out, buf_str(&sender->prefix));
     buf_put(out, str_slice(text, 1, at));

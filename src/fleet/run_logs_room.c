@@ -4,7 +4,7 @@
 
 enum {
     REMOVED_MAX = 100, /* bytes of what remains of a log */
-    DISK_PART = 8,     /* of the disk, for all logs */
+    DISK_FRACTION = 8, /* of the disk, for all logs */
     MIB = 1 << 20,
 };
 
@@ -36,7 +36,7 @@ void run_logs_sweep(RunLogs *logs, bool (*keeps)(void *context, Str run), void *
 
 int64_t run_logs_room_default(const RunLogs *logs)
 {
-    int64_t part = run_logs_disk_bytes(logs) / DISK_PART, limit = (int64_t)RUN_LOGS_MIB * MIB;
+    int64_t part = run_logs_disk_bytes(logs) / DISK_FRACTION, limit = (int64_t)RUN_LOGS_MIB * MIB;
     return part < limit ? part : limit;
 }
 

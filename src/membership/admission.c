@@ -27,8 +27,8 @@ enum {
     SWEEP_MS = 10 * 60 * 1000, /* interval between two sweeps of expired requests */
     /* Limits the certificates that a machine gets when it repeats its request because the response
      * was lost. */
-    AGAIN_BURST = 30,
-    AGAIN_EVERY_S = 6,
+    REPEAT_BURST = 30,
+    REPEAT_EVERY_S = 6,
 };
 
 typedef struct Attempt Attempt;
@@ -36,7 +36,7 @@ typedef struct Attempt Attempt;
 struct Admission {
     AdmissionSettings settings;
     Attempt *attempts;
-    PendingLimits *room;
+    PendingLimits *pending_limits;
     AdmissionCounts counts;
     RateTable is_repeated; /* rate limits of repeated certificates, by name */
     RefusalLog refusals;
@@ -284,11 +284,11 @@ static bool keep_pending(const Attempt *attempt, Change *change, JoinInputs *inp
 /* Each costs a signature, a write and a lease, so members must not get them without limit. */
 static bool may_rejoin(Admission *admission, const char *node, Error *err)
 {
-    const RateLimit limit = { .per_second = 1, .burst = AGAIN_BURST };
-    int64_t now = loop_now_ms(admission->settings.certify.cluster_store.loop) / AGAIN_EVERY_S;
+    const RateLimit limit = { .per_second = 1, .burst = REPEAT_BURST };
+    int64_t now = loop_now_ms(admission->settings.certify.cluster_store.loop) / REPEAT_EVERY_S;
     return rate_table_take(&admission->is_repeated, hash_str(str_from_c(node)), limit, now, 1) ||
            error_set(err, ERROR_LIMIT, "'%s' has joined %d times; try again later", node,
-                     AGAIN_BURST);
+                     REPEAT_BURST);
 }
 
 /* Rejected requests write nothing, so that unauthenticated clients cannot fill the store. A nonce
@@ -355,15 +355,16 @@ static void record_waiting(Attempt *attempt)
     switch (attempt->reply.result) {
     case JOIN_ADMITTED:
         admission->counts.admitted++;
-        pending_limits_forget(admission->room, row.name, &row.key);
+        pending_limits_forget(admission->pending_limits, row.name, &row.key);
         log_info("node joined", LOG_C("node", row.name), LOG_C("address", attempt->address));
         break;
     case JOIN_PENDING:
         admission->counts.pending++;
         if (attempt->verdict == WAITING_REPLACES) {
-            pending_limits_forget(admission->room, attempt->evicted.name, &attempt->evicted.key);
+            pending_limits_forget(admission->pending_limits, attempt->evicted.name,
+                                  &attempt->evicted.key);
         }
-        pending_limits_record(admission->room, &row);
+        pending_limits_record(admission->pending_limits, &row);
         break;
     case JOIN_REFUSED:
         admission->counts.refused++;
@@ -481,7 +482,7 @@ void admission_decide(Admission *admission, Str text, const char *address, Admis
 {
     Error err;
     int64_t now = loop_now_ms(admission->settings.certify.cluster_store.loop);
-    if (!pending_limits_allows(admission->room, pending_origin(address), now)) {
+    if (!pending_limits_allows(admission->pending_limits, pending_origin(address), now)) {
         admission->counts.limited++;
         error_set(&err, ERROR_LIMIT, "too many join requests; try again later");
         log_refused(admission, "", address, err.text);
@@ -508,7 +509,8 @@ void admission_decide(Admission *admission, Str text, const char *address, Admis
     attempt->context = context;
     if (!attempt->request.has_token) {
         WaitingRow row = row_of(attempt);
-        attempt->verdict = pending_limits_check(admission->room, &row, now, &attempt->evicted);
+        attempt->verdict =
+            pending_limits_check(admission->pending_limits, &row, now, &attempt->evicted);
     }
     begin(attempt);
 }
@@ -557,7 +559,7 @@ static void record_pending(Admission *admission, const PendingRecord *pending)
                            .asked_ms = machine->asked_ms };
         memcpy(row.name, pending->name, sizeof row.name);
         if (!machine->is_approved) {
-            pending_limits_record(admission->room, &row);
+            pending_limits_record(admission->pending_limits, &row);
         }
     }
 }
@@ -579,7 +581,7 @@ static void sweep_runs(void *context)
     }
     StateRange range = state_range(
         cluster_store->state, cluster_key_joining_all(&arena, cluster_store->prefix), STR_EMPTY);
-    pending_limits_begin(admission->room);
+    pending_limits_begin(admission->pending_limits);
     for (const StateEntry *entry; (entry = state_next(&range)) != NULL;) {
         arena_reset(&record_arena);
         PendingRecord *pending = ARENA_NEW(&record_arena, PendingRecord);
@@ -592,7 +594,7 @@ static void sweep_runs(void *context)
         }
         record_pending(admission, pending);
     }
-    pending_limits_end(admission->room);
+    pending_limits_end(admission->pending_limits);
 }
 
 /* --- Lifecycle ------------------------------------------------------------------------------- */
@@ -601,7 +603,7 @@ Admission *admission_new(const AdmissionSettings *settings)
 {
     Admission *admission = memory_new(sizeof *admission);
     admission->settings = *settings;
-    admission->room = pending_limits_new();
+    admission->pending_limits = pending_limits_new();
     loop_timer_init(&admission->sweep_timer, settings->certify.cluster_store.loop, sweep_runs,
                     admission);
     sweep_runs(admission);
@@ -609,7 +611,7 @@ Admission *admission_new(const AdmissionSettings *settings)
 }
 
 /* Records seen before this server led are checked again by the next sweep. */
-void admission_lead(Admission *admission, const StoreCompare *fence)
+void admission_set_leader(Admission *admission, const StoreCompare *fence)
 {
     admission->fence = fence;
     if (fence != NULL) {
@@ -620,7 +622,7 @@ void admission_lead(Admission *admission, const StoreCompare *fence)
 AdmissionCounts admission_counts(const Admission *admission)
 {
     AdmissionCounts counts = admission->counts;
-    counts.waiting = pending_limits_count(admission->room);
+    counts.waiting = pending_limits_count(admission->pending_limits);
     return counts;
 }
 
@@ -643,6 +645,6 @@ void admission_free(Admission *admission)
         }
     }
     loop_timer_stop(&admission->sweep_timer);
-    pending_limits_free(admission->room);
+    pending_limits_free(admission->pending_limits);
     free(admission);
 }

@@ -6,7 +6,7 @@
  * or it is not admitted.
  *
  * Anyone can send requests: their cost is bounded (membership/pending_limits.h), and requests that
- * are no longer repeated are deleted after PENDING_LIFE_MS, by the leader. */
+ * are no longer repeated are deleted after PENDING_LIFETIME_MS, by the leader. */
 #pragma once
 
 #include "audit/audit.h"
@@ -45,6 +45,6 @@ void admission_decide(Admission *admission, Str text, const char *address, Admis
 
 /* Sets whether this server is the leader: `fence` must be valid until this is called with NULL, the
  * initial value. */
-void admission_lead(Admission *admission, const StoreCompare *fence);
+void admission_set_leader(Admission *admission, const StoreCompare *fence);
 
 AdmissionCounts admission_counts(const Admission *admission);

@@ -20,8 +20,8 @@
 #include "pki/ca.h"
 
 enum {
-    LOOK_MS = 250,         /* interval between two checks, plus CHECK_NODE_MS for each node */
-    LOOK_NODE_MS = 1,      /* so that the cost of checking stays low with many nodes */
+    CHECK_MS = 250,        /* interval between two checks, plus CHECK_NODE_MS for each node */
+    CHECK_NODE_MS = 1,     /* so that the cost of checking stays low with many nodes */
     RENEW_NODE_MS = 20,    /* pace at which nodes fetch certificates from the next CA */
     RENEW_MAX_MS = 600000, /* maximum time in which all nodes do so */
 };
@@ -233,7 +233,7 @@ static void schedule_check(Authority *authority)
 {
     if (authority->rotation.state != ROTATION_STEADY && !authority->writing) {
         loop_timer_start(&authority->check_timer,
-                         LOOK_MS + (int64_t)authority->node_count * LOOK_NODE_MS);
+                         CHECK_MS + (int64_t)authority->node_count * CHECK_NODE_MS);
     }
 }
 
@@ -314,7 +314,7 @@ static void adopt(Authority *authority, const Rotation *to)
 }
 
 /* If this server cannot apply a state, nothing changes here: its present CAs keep working. */
-static bool check_followed(const Authority *authority, const Rotation *to, Error *err)
+static bool check_applied(const Authority *authority, const Rotation *to, Error *err)
 {
     AUTO(CaFiles) *files = NULL;
     return ca_files_read(authority->options.directory, &files, err) &&
@@ -340,7 +340,7 @@ static bool ask_others(const Authority *authority)
 
 /* The record may have been written by another server,
  * or by this one when it did not receive the response. */
-static void follow(Authority *authority)
+static void apply_record(Authority *authority)
 {
     const StateEntry *entry =
         state_find(authority->options.cluster_store.state, authority->rotation_key);
@@ -354,7 +354,7 @@ static void follow(Authority *authority)
     Rotation to = authority->rotation;
     authority->revision = entry->mod_revision;
     authority->unreadable.kind = ERROR_NONE;
-    if (!read_record(&arena, entry->value, &to, &err) || !check_followed(authority, &to, &err)) {
+    if (!read_record(&arena, entry->value, &to, &err) || !check_applied(authority, &to, &err)) {
         authority->unreadable = err;
         if (!ask_others(authority)) {
             log_error("cannot rotate the CA", LOG_C("error", err.text));
@@ -370,7 +370,7 @@ static void follow(Authority *authority)
 void authority_files_changed(Authority *authority)
 {
     authority->revision = 0;
-    follow(authority);
+    apply_record(authority);
 }
 
 static void record_changed(void *context, const StateEntry *now, const StateEntry *before)
@@ -379,7 +379,7 @@ static void record_changed(void *context, const StateEntry *now, const StateEntr
 
 static void records_settled(void *context)
 {
-    follow(context);
+    apply_record(context);
 }
 
 static void moved(void *context, Change *change, const Error *err)
@@ -393,7 +393,7 @@ static void moved(void *context, Change *change, const Error *err)
     } else if (!authority->freed) {
         log_warning("cannot continue the CA rotation for now", LOG_C("error", err->text));
         schedule_check(authority);
-        follow(authority);
+        apply_record(authority);
     }
     if (move->done != NULL) {
         move->done(move->context, err);
@@ -501,7 +501,7 @@ void authority_check(Authority *authority)
     }
 }
 
-void authority_lead(Authority *authority, const StoreCompare *fence)
+void authority_set_leader(Authority *authority, const StoreCompare *fence)
 {
     authority->fence = fence;
 }
@@ -700,7 +700,7 @@ static void started(void *context, Change *change, const Error *err)
     schedule_check(authority);
     authority->is_started = true;
     events->ready(events->context);
-    follow(authority);
+    apply_record(authority);
     (void)ask_others(authority);
 }
 

@@ -85,6 +85,6 @@ void authority_revert(Authority *authority, ClusterDone *done, void *context);
 void authority_exclude(Authority *authority, Str node, ClusterDone *done, void *context);
 /* Sets whether this server is the leader, which advances the rotation: `fence` must be valid until
  * this is called with NULL, the initial value. Requests of operators are executed by any server. */
-void authority_lead(Authority *authority, const StoreCompare *fence);
+void authority_set_leader(Authority *authority, const StoreCompare *fence);
 /* Checks the progress now, because a condition of the rotation may have changed. */
 void authority_check(Authority *authority);

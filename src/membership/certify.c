@@ -26,10 +26,10 @@ bool certify_issue(Arena *arena, const CertifySettings *settings, const P256Publ
                    int64_t now_ms, NodeRecord *node, Certified *out, Error *err)
 {
     Certificate *issued = ARENA_NEW(arena, Certificate);
-    NodeGrant grant = { .enrollment = str_from_c(node->enrollment),
-                        .key = *key,
-                        .now_ms = now_ms,
-                        .lifetime_ms = settings->node_life_ms };
+    NodeCertificateSpec grant = { .enrollment = str_from_c(node->enrollment),
+                                  .key = *key,
+                                  .now_ms = now_ms,
+                                  .lifetime_ms = settings->node_lifetime_ms };
     if (!identity_make(settings->cluster, str_from_c(node->name), &grant.identity, err) ||
         !ca_issue_node(arena, settings->cas->issuer, &grant, issued, err)) {
         return false;
@@ -113,7 +113,7 @@ static bool decide_renew(CertifyRequest *request, Change *change, const Revocati
         !node_record_read(arena, change_value(change, SEEN_NODE), &node, err)) {
         return false;
     }
-    if (strlen(request->serial) != SERIAL_OURS ||
+    if (strlen(request->serial) != SERIAL_DIGITS ||
         strncmp(request->serial, node.enrollment, ENROLLMENT_TEXT) != 0) {
         return error_set(err, ERROR_DENIED,
                          "'%s' has joined again since this certificate was issued", request->name);

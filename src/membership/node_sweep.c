@@ -38,9 +38,9 @@ struct NodeSweep {
     Arena arena;
     StateView view; /* reports removed nodes */
     Walk *walk;
-    bool is_reported; /* another mark was added by the changes that are being reported */
-    bool again;       /* more nodes were removed since it started */
-    bool is_over;     /* the fence did not hold */
+    bool is_reported;   /* another mark was added by the changes that are being reported */
+    bool needs_restart; /* more nodes were removed since it started */
+    bool is_ended;      /* the fence did not hold */
     /* Revision of the election and of the last write: names are only taken from a state that
      * includes it, because a name that was freed before may be in use again. */
     int64_t revision;
@@ -57,11 +57,11 @@ static void walk_end(Walk *walk, bool is_done)
         if (is_done && walk->deleted > 0) {
             log_info("deleted data of removed nodes", LOG_INT("keys", walk->deleted));
         }
-        if (sweep->is_over) {
+        if (sweep->is_ended) {
             log_info("another server is the leader and deletes the data of removed nodes");
         } else if (!is_done) {
             loop_timer_start(&sweep->retry, RETRY_MS);
-        } else if (sweep->again) {
+        } else if (sweep->needs_restart) {
             start(sweep);
         }
     }
@@ -101,7 +101,7 @@ static bool has_fence(const NodeSweep *sweep, const StoreOpReply *found)
 static bool is_written(const Walk *walk, const StoreReply *reply, const Error *err)
 {
     if (err == NULL && walk->sweep != NULL) {
-        walk->sweep->is_over = !reply->succeeded && !has_fence(walk->sweep, &reply->ops[0]);
+        walk->sweep->is_ended = !reply->succeeded && !has_fence(walk->sweep, &reply->ops[0]);
         walk->sweep->revision = reply->revision;
     }
     return err == NULL && reply->succeeded;
@@ -223,7 +223,7 @@ static void names_known(void *context)
         walk_end(walk, true);
         return;
     }
-    walk->sweep->again = walk->names.count == NAMES_MAX; /* there may be more */
+    walk->sweep->needs_restart = walk->names.count == NAMES_MAX; /* there may be more */
     walk->next = arena_join(&walk->arena, sweep->cluster_store.prefix, STR("/"), STR_EMPTY);
     step(walk);
 }
@@ -236,15 +236,15 @@ static void start(NodeSweep *sweep)
     arena_init(&walk->arena, ARENA_UNLIMITED);
     str_map_init(&walk->names, &walk->names_arena);
     sweep->walk = walk;
-    sweep->again = false;
+    sweep->needs_restart = false;
     state_wait(sweep->cluster_store.state, sweep->revision, names_known, walk);
 }
 
 static void start_if_idle(NodeSweep *sweep)
 {
     if (sweep->walk != NULL) {
-        sweep->again = true;
-    } else if (!sweep->is_over) {
+        sweep->needs_restart = true;
+    } else if (!sweep->is_ended) {
         loop_timer_stop(&sweep->retry);
         start(sweep);
     }

@@ -18,8 +18,8 @@ enum {
 /* --- Unknown names --------------------------------------------------------------------------- */
 
 /* The name is the last part of keys of both kinds. */
-static void offer_names(const State *state, Str prefix, KeyKind kind, uint32_t part,
-                        Suggest *suggest)
+static void suggest_names(const State *state, Str prefix, KeyKind kind, uint32_t part,
+                          Suggest *suggest)
 {
     const StateEntry *entry;
     for (StateRange range = state_range(state, prefix, STR_EMPTY);
@@ -37,10 +37,10 @@ bool nodes_not_found(const ClusterStore *cluster_store, Str name, Error *err)
     Suggest suggest = suggest_make(name);
     arena_init(&arena, ARENA_UNLIMITED);
     if (cluster_store->state != NULL) {
-        offer_names(cluster_store->state, cluster_key_node_all(&arena, cluster_store->prefix),
-                    KEY_NODE, 0, &suggest);
-        offer_names(cluster_store->state, cluster_key_joining_all(&arena, cluster_store->prefix),
-                    KEY_INTERNAL, 1, &suggest);
+        suggest_names(cluster_store->state, cluster_key_node_all(&arena, cluster_store->prefix),
+                      KEY_NODE, 0, &suggest);
+        suggest_names(cluster_store->state, cluster_key_joining_all(&arena, cluster_store->prefix),
+                      KEY_INTERNAL, 1, &suggest);
     }
     if (suggest_found(&suggest, &suggestion)) {
         return error_set(err, ERROR_NOT_FOUND,

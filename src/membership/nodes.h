@@ -87,8 +87,8 @@ void nodes_set(const ClusterStore *cluster_store, Str name, const NodeUpdate *up
 /* Approves a key under a name. `key` is its pin, with or without "sha256:". Its first
  * NODE_PIN_DIGITS_MIN digits or more are enough if exactly one pending machine has them; the entire
  * pin also works before the machine's first request. The machine becomes a member with its next
- * request, within PENDING_LIFE_MS. An approval replaces that of another key. ERROR_CONFLICT if no
- * such key is pending, or the name belongs to a member with another one. */
+ * request, within PENDING_LIFETIME_MS. An approval replaces that of another key. ERROR_CONFLICT if
+ * no such key is pending, or the name belongs to a member with another one. */
 void nodes_approve(const ClusterStore *cluster_store, Str name, Str key, ClusterDone *done,
                    void *context);
 /* Deletes the pending requests; the machines may send new ones. */

@@ -317,8 +317,9 @@ static int64_t certified_until_ms(const NodeChange *request, Change *change)
 {
     NodeRecord node;
     Error err;
-    return read_node(change, &node, &err) ? node.not_after_ms
-                                          : loop_wall_ms(request->cluster_store.loop) + CA_LIFE_MS;
+    return read_node(change, &node, &err)
+               ? node.not_after_ms
+               : loop_wall_ms(request->cluster_store.loop) + CA_LIFETIME_MS;
 }
 
 static bool revoke_name(const NodeChange *request, Change *change, Error *err)

@@ -10,7 +10,7 @@
 #include "rpc/session_server.h"
 
 enum {
-    AT_ONCE = 100 /* maximum number of concurrent transactions when all nodes are checked */
+    CONCURRENT_MAX = 100 /* maximum number of concurrent transactions when all nodes are checked */
 };
 
 /* --- One node -------------------------------------------------------------------------------- */
@@ -65,7 +65,7 @@ typedef struct SilenceScan {
     StoreCompare fence;
     char after[NODE_NAME_MAX + 1]; /* the last node that was checked */
     uint32_t waits;                /* pending calls, plus one while starting more */
-    bool is_over;                  /* all nodes were checked, or the store failed */
+    bool is_ended;                 /* all nodes were checked, or the store failed */
 } SilenceScan;
 
 static void record_next(SilenceScan *all);
@@ -75,7 +75,7 @@ static void one_ended(SilenceScan *all)
     if (--all->waits > 0) {
         return;
     }
-    if (!all->is_over) {
+    if (!all->is_ended) {
         record_next(all);
         return;
     }
@@ -88,7 +88,7 @@ static void node_recorded(void *context, const Error *err)
     SilenceScan *all = context;
     if (err != NULL) {
         log_warning("cannot record when a node became silent", LOG_C("error", err->text));
-        all->is_over = true;
+        all->is_ended = true;
     }
     one_ended(all);
 }
@@ -115,11 +115,11 @@ static void record_next(SilenceScan *all)
     AUTO_CLEAR(Arena) arena;
     const RosterNode *node;
     arena_init(&arena, ARENA_UNLIMITED);
-    all->is_over = was_led(all);
+    all->is_ended = was_led(all);
     RosterRange range =
         roster_range(all->cluster_store.roster, &arena, NULL, str_from_c(all->after));
     all->waits = 1;
-    while (!all->is_over && all->waits <= AT_ONCE && (node = roster_next(&range)) != NULL) {
+    while (!all->is_ended && all->waits <= CONCURRENT_MAX && (node = roster_next(&range)) != NULL) {
         memcpy(all->after, node->record.name, sizeof all->after);
         if (must_record(node)) {
             all->waits++;
@@ -127,7 +127,7 @@ static void record_next(SilenceScan *all)
                                  node_recorded, all);
         }
     }
-    all->is_over = all->is_over || all->waits <= AT_ONCE;
+    all->is_ended = all->is_ended || all->waits <= CONCURRENT_MAX;
     one_ended(all);
 }
 

@@ -9,19 +9,19 @@
 #include "pki/ca.h"
 
 enum {
-    LOOK_MAX_MS = 10 * 60 * 1000, /* maximum interval, because the clock may be set meanwhile */
+    CHECK_MAX_MS = 10 * 60 * 1000, /* maximum interval, because the clock may be set meanwhile */
 };
 
-typedef struct Own {
+typedef struct OwnCertificate {
     Arena arena;
     Credential credential;
     uint32_t failures;
     int64_t retry_ms; /* loop time of the next attempt after a failure; 0: there was none */
-} Own;
+} OwnCertificate;
 
 struct OwnCertificates {
-    OwnOptions options;
-    Own items[OWN_KINDS];
+    OwnCertificatesOptions options;
+    OwnCertificate items[OWN_KINDS];
     LoopTimer timer;
 };
 
@@ -43,7 +43,7 @@ RenewalPlan own_certificates_plan(const OwnCertificates *own, OwnCertificateKind
     return renewal_plan(certificate_of(own, kind), &rules, loop_wall_ms(own->options.loop));
 }
 
-bool own_are_from(const OwnCertificates *own, const Pin *ca)
+bool own_certificates_are_from(const OwnCertificates *own, const Pin *ca)
 {
     return certificate_names_issuer(certificate_of(own, OWN_KIND_NODE), ca) &&
            certificate_names_issuer(certificate_of(own, OWN_KIND_SERVING), ca);
@@ -54,23 +54,23 @@ bool own_are_from(const OwnCertificates *own, const Pin *ca)
 static bool issue(const OwnCertificates *own, OwnCertificateKind kind, Arena *arena,
                   const P256Public *key, Certificate *out, Error *err)
 {
-    const OwnOptions *options = &own->options;
+    const OwnCertificatesOptions *options = &own->options;
     const Credential *ca = options->cas->issuer;
     int64_t now_ms = loop_wall_ms(options->loop);
     if (kind == OWN_KIND_SERVING) {
-        ServingGrant grant = { .names = options->names,
-                               .name_count = options->name_count,
-                               .key = *key,
-                               .now_ms = now_ms,
-                               .lifetime_ms = options->serving_life_ms };
+        ServingCertificateSpec grant = { .names = options->names,
+                                         .name_count = options->name_count,
+                                         .key = *key,
+                                         .now_ms = now_ms,
+                                         .lifetime_ms = options->serving_lifetime_ms };
         return ca_issue_serving(arena, ca, &grant, out, err);
     }
     const Certificate *present = certificate_of(own, kind);
-    NodeGrant grant = { .identity = present->identity,
-                        .enrollment = str_from_c(present->enrollment),
-                        .key = *key,
-                        .now_ms = now_ms,
-                        .lifetime_ms = options->node_life_ms };
+    NodeCertificateSpec grant = { .identity = present->identity,
+                                  .enrollment = str_from_c(present->enrollment),
+                                  .key = *key,
+                                  .now_ms = now_ms,
+                                  .lifetime_ms = options->node_lifetime_ms };
     return ca_issue_node(arena, ca, &grant, out, err);
 }
 
@@ -78,7 +78,7 @@ static bool issue(const OwnCertificates *own, OwnCertificateKind kind, Arena *ar
  * crash. */
 static bool renew(OwnCertificates *own, OwnCertificateKind kind, Error *err)
 {
-    Own *item = &own->items[kind];
+    OwnCertificate *item = &own->items[kind];
     AUTO(P256Private) *key = NULL;
     P256Public public;
     Arena arena;
@@ -105,7 +105,7 @@ static bool renew(OwnCertificates *own, OwnCertificateKind kind, Error *err)
 /* Milliseconds until this certificate must be checked again. */
 static int64_t check_one(OwnCertificates *own, OwnCertificateKind kind)
 {
-    Own *item = &own->items[kind];
+    OwnCertificate *item = &own->items[kind];
     RenewalPlan plan = own_certificates_plan(own, kind);
     int64_t now_ms = loop_wall_ms(own->options.loop);
     Error err;
@@ -131,7 +131,7 @@ static int64_t check_one(OwnCertificates *own, OwnCertificateKind kind)
 static void timer_expired(void *context)
 {
     OwnCertificates *own = context;
-    int64_t wait_ms = LOOK_MAX_MS;
+    int64_t wait_ms = CHECK_MAX_MS;
     for (OwnCertificateKind kind = 0; kind < OWN_KINDS; kind++) {
         int64_t check_ms = check_one(own, kind);
         wait_ms = check_ms < wait_ms ? check_ms : wait_ms;
@@ -165,7 +165,7 @@ static bool add_hint(Error *err)
                      "%.380s; remove it; the server creates a new one when it starts", what);
 }
 
-bool own_certificates_open(const OwnOptions *options, OwnCertificates **out, Error *err)
+bool own_certificates_open(const OwnCertificatesOptions *options, OwnCertificates **out, Error *err)
 {
     OwnCertificates *own = memory_new(sizeof *own);
     bool ok = true;
@@ -175,7 +175,7 @@ bool own_certificates_open(const OwnOptions *options, OwnCertificates **out, Err
         arena_init(&own->items[kind].arena, ARENA_UNLIMITED);
     }
     for (OwnCertificateKind kind = 0; kind < OWN_KINDS && ok; kind++) {
-        Own *item = &own->items[kind];
+        OwnCertificate *item = &own->items[kind];
         ok = credential_load(options->directory, file_names[kind], &item->arena, &item->credential,
                              err) ||
              add_hint(err);

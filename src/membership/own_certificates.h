@@ -21,20 +21,21 @@ typedef enum OwnCertificateKind {
     OWN_KINDS
 } OwnCertificateKind;
 
-typedef struct OwnOptions {
+typedef struct OwnCertificatesOptions {
     Loop *loop;
     const Directory *directory;
     const CaSet *cas; /* the issuing CA */
     const Str *names; /* names of the API */
     uint32_t name_count;
-    int64_t node_life_ms, serving_life_ms; /* 0: the CA's default */
+    int64_t node_lifetime_ms, serving_lifetime_ms; /* 0: the CA's default */
     void (*changed)(void *context,
                     OwnCertificateKind kind); /* may be called from own_certificates_renew */
     void *context;
-} OwnOptions;
+} OwnCertificatesOptions;
 
 /* The options must outlive the result. Fails if files are unreadable. */
-MUST_CHECK bool own_certificates_open(const OwnOptions *options, OwnCertificates **out, Error *err);
+MUST_CHECK bool own_certificates_open(const OwnCertificatesOptions *options, OwnCertificates **out,
+                                      Error *err);
 void own_certificates_free(OwnCertificates *own); /* NULL is allowed */
 DEFINE_AUTO(OwnCertificates, own_certificates_free)
 
@@ -42,7 +43,7 @@ DEFINE_AUTO(OwnCertificates, own_certificates_free)
 const Credential *own_certificates_credential(const OwnCertificates *own, OwnCertificateKind kind);
 /* The time of the next renewal. */
 RenewalPlan own_certificates_plan(const OwnCertificates *own, OwnCertificateKind kind);
-bool own_are_from(const OwnCertificates *own, const Pin *ca);
+bool own_certificates_are_from(const OwnCertificates *own, const Pin *ca);
 /* Call it when the CAs have changed: certificates that are not from the signing CA are renewed. */
 void own_certificates_check(OwnCertificates *own);
 /* Renews the certificate immediately, regardless of its age. */

@@ -149,7 +149,7 @@ PendingMachine *pending_record_add(PendingRecord *record, const Pin *key, const 
     }
     snprintf(machine->address, sizeof machine->address, "%s", address);
     machine->asked_ms = now_ms;
-    machine->until_ms = now_ms + PENDING_LIFE_MS;
+    machine->until_ms = now_ms + PENDING_LIFETIME_MS;
     return machine;
 }
 
@@ -163,7 +163,7 @@ void pending_record_approve(PendingRecord *record, const Pin *key, int64_t now_m
         record->machines[i].is_approved = false;
     }
     machine->is_approved = true;
-    machine->until_ms = now_ms + PENDING_LIFE_MS;
+    machine->until_ms = now_ms + PENDING_LIFETIME_MS;
 }
 
 void pending_record_drop(PendingRecord *record, const Pin *key)

@@ -14,7 +14,7 @@ enum {
 };
 
 /* Lifetime of a request that is no longer repeated, and of an approval that is not used. */
-#define PENDING_LIFE_MS ((int64_t)24 * 60 * 60 * 1000)
+#define PENDING_LIFETIME_MS ((int64_t)24 * 60 * 60 * 1000)
 
 typedef struct PendingMachine {
     Pin key;

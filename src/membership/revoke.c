@@ -82,8 +82,8 @@ static bool decide(void *context, Change *change, Error *err)
             node.name);
     }
     /* The expiration of this certificate is unknown; only that of the node's newest one is. */
-    int64_t until_ms =
-        node.not_after_ms > now_ms + NODE_LIFE_MS ? node.not_after_ms : now_ms + NODE_LIFE_MS;
+    int64_t until_ms = node.not_after_ms > now_ms + NODE_LIFETIME_MS ? node.not_after_ms
+                                                                     : now_ms + NODE_LIFETIME_MS;
     revocation_prune(&list, now_ms);
     bool ok = revocation->serial[0] == '\0'
                   ? change_enrollment(change, &node, &list, until_ms, err)
@@ -173,9 +173,9 @@ static bool find_owner(Revocation *revocation, Error *err)
 void revoke_serial(const ClusterStore *cluster_store, Str serial, ClusterDone *done, void *context)
 {
     Error err;
-    if (serial.len != SERIAL_OURS || !hex_is_valid(serial)) {
+    if (serial.len != SERIAL_DIGITS || !hex_is_valid(serial)) {
         error_set(&err, ERROR_INVALID, "a serial number must have %d digits (0-9, a-f)",
-                  SERIAL_OURS);
+                  SERIAL_DIGITS);
         done(context, &err);
         return;
     }

@@ -55,7 +55,7 @@ struct Roster {
 
 /* --- Nodes ----------------------------------------------------------------------------------- */
 
-static Member *member_of_serial(Str *by_serial)
+static Member *find_by_serial(Str *by_serial)
 {
     return by_serial == NULL ? NULL : (Member *)((char *)by_serial - offsetof(Member, by_serial));
 }
@@ -392,7 +392,7 @@ const RosterNode *roster_find_any(const Roster *roster, Str name)
 const RosterNode *roster_find_serial(const Roster *roster, Str serial)
 {
     OrderedCursor at = ordered_lower_bound(&roster->serials, serial);
-    const Member *member = member_of_serial(ordered_next(&roster->serials, &at));
+    const Member *member = find_by_serial(ordered_next(&roster->serials, &at));
     bool found = member != NULL && str_eq_c(serial, member->node.record.serial);
     return found ? &member->node : NULL;
 }
@@ -421,9 +421,9 @@ RosterRange roster_range(const Roster *roster, Arena *arena, const Selector *sel
     Str name, value;
     if (selector != NULL && selector_label(selector, &name, &value)) {
         range.label = label_key(arena, name, value, STR_EMPTY);
-        range.place = position_after(&roster->labels, label_key(arena, name, value, after));
+        range.cursor = position_after(&roster->labels, label_key(arena, name, value, after));
     } else {
-        range.place = position_after(&roster->names, after);
+        range.cursor = position_after(&roster->names, after);
     }
     return range;
 }
@@ -432,9 +432,9 @@ static const Member *next_member(RosterRange *range)
 {
     const Roster *roster = range->roster;
     if (range->label.len == 0) {
-        return ordered_next(&roster->names, &range->place);
+        return ordered_next(&roster->names, &range->cursor);
     }
-    const Label *label = ordered_next(&roster->labels, &range->place);
+    const Label *label = ordered_next(&roster->labels, &range->cursor);
     return label != NULL && str_starts(label->key, range->label) ? label->member : NULL;
 }
 

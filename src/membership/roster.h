@@ -53,7 +53,7 @@ typedef struct RosterRange {
     const Roster *roster;
     const Selector *selector;
     Str label; /* prefix of their index entries; empty: all nodes are scanned */
-    OrderedCursor place;
+    OrderedCursor cursor;
 } RosterRange;
 
 RosterRange roster_range(const Roster *roster, Arena *arena, const Selector *selector, Str after);

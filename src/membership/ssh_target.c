@@ -187,9 +187,9 @@ static const char *const options[] = {
     "VerifyHostKeyDNS=no",
 };
 
-typedef VEC(const char *) Words;
+typedef VEC(const char *) Arguments;
 
-static void push_option(Arena *arena, Words *argv, const char *name, const char *value)
+static void push_option(Arena *arena, Arguments *argv, const char *name, const char *value)
 {
     VEC_PUSH(arena, argv, "-o");
     VEC_PUSH(arena, argv, arena_format(arena, "%s=%s%c", name, value, '\0').data);
@@ -197,7 +197,7 @@ static void push_option(Arena *arena, Words *argv, const char *name, const char 
 
 /* Only the types of known keys: a machine that has lost its key presents another one of the same
  * type, and both can be reported. */
-static void push_algorithms(Arena *arena, Words *argv, const SshTrust *trust)
+static void push_algorithms(Arena *arena, Arguments *argv, const SshTrust *trust)
 {
     Buf names = buf_make_in(arena, BUF_UNLIMITED);
     for (uint32_t i = 0; i < trust->count; i++) {
@@ -216,7 +216,7 @@ static bool is_root(const SshTarget *target)
 const char *const *ssh_target_argv(Arena *arena, const SshTarget *target, const SshTrust *trust,
                                    const SshFiles *files)
 {
-    Words argv = { 0 };
+    Arguments argv = { 0 };
     char number[16];
     VEC_PUSH(arena, &argv, files->program);
     VEC_PUSH(arena, &argv, "-F");

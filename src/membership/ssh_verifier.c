@@ -17,7 +17,7 @@
 #define KEY_FILE "ssh_key"
 
 enum {
-    SAID_MAX = 16 << 10, /* maximum size of each output */
+    OUTPUT_MAX = 16 << 10, /* maximum size of each output */
     KNOWN_HOSTS_MAX = 64 << 10
 };
 
@@ -243,7 +243,7 @@ static bool start_verification(Verification *verification, Error *err)
                                                             .input = buf_str(&text),
                                                             .directory = settings->directory,
                                                             .timeout_ms = settings->limit_ms,
-                                                            .output_max = SAID_MAX,
+                                                            .output_max = OUTPUT_MAX,
                                                             .kill_at_max = true },
                                             verified, verification);
     return true;

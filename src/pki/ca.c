@@ -32,7 +32,7 @@ enum {
 
 static bool set_serial(X509 *x, Str enrollment)
 {
-    unsigned char bytes[SERIAL_OURS / 2];
+    unsigned char bytes[SERIAL_DIGITS / 2];
     if (RAND_bytes(bytes, sizeof bytes) != 1) {
         return false;
     }
@@ -234,10 +234,10 @@ static void make_common_name(const char *before, const char *name, char out[COMM
 
 static bool check_time(int64_t now_ms, int64_t lifetime_ms, Error *err)
 {
-    if (now_ms < CA_BACKDATE_MS || now_ms > TIME_MAX_MS - CA_LIFE_MS) {
+    if (now_ms < CA_BACKDATE_MS || now_ms > TIME_MAX_MS - CA_LIFETIME_MS) {
         return error_set(err, ERROR_INVALID, "cannot issue a certificate for that time");
     }
-    if (lifetime_ms < LIFE_MIN_MS || lifetime_ms > CA_LIFE_MS) {
+    if (lifetime_ms < LIFETIME_MIN_MS || lifetime_ms > CA_LIFETIME_MS) {
         return error_set(err, ERROR_INVALID,
                          "the lifetime of a certificate must be between 10 s and ten years");
     }
@@ -247,7 +247,7 @@ static bool check_time(int64_t now_ms, int64_t lifetime_ms, Error *err)
 bool ca_make(Arena *arena, Str cluster, int64_t now_ms, Credential *out, Error *err)
 {
     char name[CLUSTER_NAME_MAX + 1], common_name[COMMON_NAME_MAX + 1];
-    if (!cluster_name_check(cluster, err) || !check_time(now_ms, CA_LIFE_MS, err)) {
+    if (!cluster_name_check(cluster, err) || !check_time(now_ms, CA_LIFETIME_MS, err)) {
         return false;
     }
     snprintf(name, sizeof name, "%" STR_FMT, STR_ARG(cluster));
@@ -255,7 +255,7 @@ bool ca_make(Arena *arena, Str cluster, int64_t now_ms, Credential *out, Error *
     CertificateFields fields = {
         .common_name = common_name,
         .not_before_ms = now_ms - CA_BACKDATE_MS,
-        .not_after_ms = now_ms + CA_LIFE_MS,
+        .not_after_ms = now_ms + CA_LIFETIME_MS,
         .is_ca = true,
     };
     AUTO(P256Private) *key = NULL;
@@ -335,8 +335,8 @@ static bool sign_for(Arena *arena, CertificateFields *fields, const char *uri, c
     return certificate_sign(arena, fields, ca->key, &ca->chain.items[0], out, err);
 }
 
-bool ca_issue_node(Arena *arena, const Credential *ca, const NodeGrant *grant, Certificate *out,
-                   Error *err)
+bool ca_issue_node(Arena *arena, const Credential *ca, const NodeCertificateSpec *grant,
+                   Certificate *out, Error *err)
 {
     const Certificate *issuer = &ca->chain.items[0];
     Identity checked;
@@ -357,7 +357,7 @@ bool ca_issue_node(Arena *arena, const Credential *ca, const NodeGrant *grant, C
         .for_client = true,
         .for_server = true,
     };
-    int64_t lifetime_ms = grant->lifetime_ms == 0 ? NODE_LIFE_MS : grant->lifetime_ms;
+    int64_t lifetime_ms = grant->lifetime_ms == 0 ? NODE_LIFETIME_MS : grant->lifetime_ms;
     if (!set_validity(&fields, issuer, grant->now_ms, lifetime_ms, err)) {
         return false;
     }
@@ -367,8 +367,8 @@ bool ca_issue_node(Arena *arena, const Credential *ca, const NodeGrant *grant, C
            error_wrap(err, "node '%s'", checked.node);
 }
 
-bool ca_issue_user(Arena *arena, const Credential *ca, const UserGrant *grant, Certificate *out,
-                   Error *err)
+bool ca_issue_user(Arena *arena, const Credential *ca, const UserCertificateSpec *grant,
+                   Certificate *out, Error *err)
 {
     const Certificate *issuer = &ca->chain.items[0];
     UserIdentity checked;
@@ -395,7 +395,7 @@ bool ca_issue_user(Arena *arena, const Credential *ca, const UserGrant *grant, C
            error_wrap(err, "user '%s'", checked.user);
 }
 
-bool ca_issue_serving(Arena *arena, const Credential *ca, const ServingGrant *grant,
+bool ca_issue_serving(Arena *arena, const Credential *ca, const ServingCertificateSpec *grant,
                       Certificate *out, Error *err)
 {
     CertificateFields fields = {
@@ -404,7 +404,7 @@ bool ca_issue_serving(Arena *arena, const Credential *ca, const ServingGrant *gr
         .for_server = true,
     };
     AUTO(GENERAL_NAMES) *names = NULL;
-    int64_t lifetime_ms = grant->lifetime_ms == 0 ? SERVING_LIFE_MS : grant->lifetime_ms;
+    int64_t lifetime_ms = grant->lifetime_ms == 0 ? SERVING_LIFETIME_MS : grant->lifetime_ms;
     if (!serving_names_make(grant->names, grant->name_count, &names, err) ||
         !set_validity(&fields, &ca->chain.items[0], grant->now_ms, lifetime_ms, err)) {
         return error_wrap(err, "the API certificate");
@@ -414,7 +414,7 @@ bool ca_issue_serving(Arena *arena, const Credential *ca, const ServingGrant *gr
            error_wrap(err, "the API certificate");
 }
 
-bool ca_issue_datastore(Arena *arena, const Credential *ca, const ServingGrant *grant,
+bool ca_issue_datastore(Arena *arena, const Credential *ca, const ServingCertificateSpec *grant,
                         Certificate *out, Error *err)
 {
     bool is_member = grant->name_count > 0;
@@ -425,7 +425,7 @@ bool ca_issue_datastore(Arena *arena, const Credential *ca, const ServingGrant *
         .for_server = is_member,
     };
     AUTO(GENERAL_NAMES) *names = NULL;
-    int64_t lifetime_ms = grant->lifetime_ms == 0 ? NODE_LIFE_MS : grant->lifetime_ms;
+    int64_t lifetime_ms = grant->lifetime_ms == 0 ? NODE_LIFETIME_MS : grant->lifetime_ms;
     if ((is_member && !serving_names_make(grant->names, grant->name_count, &names, err)) ||
         !set_validity(&fields, &ca->chain.items[0], grant->now_ms, lifetime_ms, err)) {
         return error_wrap(err, "the datastore certificate");
@@ -451,7 +451,7 @@ bool ca_cross_sign(Arena *arena, const Credential *ca, const Certificate *other,
         .key = other->key,
         .is_ca = true,
     };
-    return (set_validity(&fields, issuer, now_ms, CA_LIFE_MS, err) &&
+    return (set_validity(&fields, issuer, now_ms, CA_LIFETIME_MS, err) &&
             certificate_sign(arena, &fields, ca->key, issuer, out, err)) ||
            error_wrap(err, "the cross-signed CA");
 }

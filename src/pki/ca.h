@@ -19,13 +19,13 @@
 #define PKI_MINUTE_MS ((int64_t)60 * 1000)
 #define PKI_DAY_MS    ((int64_t)24 * 60 * PKI_MINUTE_MS)
 
-#define CA_LIFE_MS           (3650 * PKI_DAY_MS)
-#define NODE_LIFE_MS         (30 * PKI_DAY_MS)
-#define SERVING_LIFE_MS      (90 * PKI_DAY_MS)
+#define CA_LIFETIME_MS       (3650 * PKI_DAY_MS)
+#define NODE_LIFETIME_MS     (30 * PKI_DAY_MS)
+#define SERVING_LIFETIME_MS  (90 * PKI_DAY_MS)
 #define USER_LIFETIME_MS     (90 * PKI_DAY_MS)
 #define USER_LIFETIME_MAX_MS (366 * PKI_DAY_MS)
 /* The shortest lifetime of any certificate, for tests. */
-#define LIFE_MIN_MS ((int64_t)10 * 1000)
+#define LIFETIME_MIN_MS ((int64_t)10 * 1000)
 /* Certificates are backdated by this time, for machines with slow clocks; certificates that are
  * valid for minutes only by a quarter of their lifetime. */
 #define CA_BACKDATE_MS (5 * PKI_MINUTE_MS)
@@ -44,40 +44,40 @@ MUST_CHECK bool enrollment_check(Str enrollment, Error *err);
  * allocated in the arena. */
 MUST_CHECK bool ca_make(Arena *arena, Str cluster, int64_t now_ms, Credential *out, Error *err);
 
-typedef struct NodeGrant {
+typedef struct NodeCertificateSpec {
     Identity identity; /* as approved */
     Str enrollment;    /* enrollment_make() */
     P256Public key;    /* csr_read() */
     int64_t now_ms;
-    int64_t lifetime_ms; /* 0: NODE_LIFE_MS. Limited to the lifetime of the CA */
-} NodeGrant;
+    int64_t lifetime_ms; /* 0: NODE_LIFETIME_MS. Limited to the lifetime of the CA */
+} NodeCertificateSpec;
 
 /* Fails with ERROR_INVALID if the grant is for another cluster or the lifetime is invalid, with
  * ERROR_DENIED if the CA has expired or is not a CA. */
-MUST_CHECK bool ca_issue_node(Arena *arena, const Credential *ca, const NodeGrant *grant,
+MUST_CHECK bool ca_issue_node(Arena *arena, const Credential *ca, const NodeCertificateSpec *grant,
                               Certificate *out, Error *err);
 
-typedef struct UserGrant {
+typedef struct UserCertificateSpec {
     UserIdentity identity;
     P256Public key; /* csr_read() */
     int64_t now_ms;
     int64_t lifetime_ms; /* 0: USER_LIFETIME_MS; at most USER_LIFETIME_MAX_MS */
-} UserGrant;
+} UserCertificateSpec;
 
 /* Fails like ca_issue_node(). */
-MUST_CHECK bool ca_issue_user(Arena *arena, const Credential *ca, const UserGrant *grant,
+MUST_CHECK bool ca_issue_user(Arena *arena, const Credential *ca, const UserCertificateSpec *grant,
                               Certificate *out, Error *err);
 
-typedef struct ServingGrant {
+typedef struct ServingCertificateSpec {
     const Str *names; /* checked by serving_names_make() */
     uint32_t name_count;
     P256Public key;
     int64_t now_ms;
-    int64_t lifetime_ms; /* 0: SERVING_LIFE_MS */
-} ServingGrant;
+    int64_t lifetime_ms; /* 0: SERVING_LIFETIME_MS */
+} ServingCertificateSpec;
 
-MUST_CHECK bool ca_issue_serving(Arena *arena, const Credential *ca, const ServingGrant *grant,
-                                 Certificate *out, Error *err);
+MUST_CHECK bool ca_issue_serving(Arena *arena, const Credential *ca,
+                                 const ServingCertificateSpec *grant, Certificate *out, Error *err);
 
 /* Common names of certificates of the datastore. Members accept other members only under theirs. */
 #define DATASTORE_MEMBER_NAME "eden datastore member"
@@ -86,8 +86,9 @@ MUST_CHECK bool ca_issue_serving(Arena *arena, const Credential *ca, const Servi
 /* `ca` is the one of the datastore, which issues nothing else: anyone who has one of these can read
  * and write everything. For a member (the names are those under which others connect to it, and
  * those of its own connections), or without names for a client. */
-MUST_CHECK bool ca_issue_datastore(Arena *arena, const Credential *ca, const ServingGrant *grant,
-                                   Certificate *out, Error *err);
+MUST_CHECK bool ca_issue_datastore(Arena *arena, const Credential *ca,
+                                   const ServingCertificateSpec *grant, Certificate *out,
+                                   Error *err);
 
 /* Issues a certificate for the key of another CA of the same cluster, signed by `ca`. If it is sent
  * after a certificate of the other CA, peers that trust only `ca` accept that one, such as a node

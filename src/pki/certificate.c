@@ -126,7 +126,7 @@ bool certificate_parse(Arena *arena, Str der, Certificate *out, Error *err)
     p256_public_pin(&read.key, &read.pin);
     read.subject = read_subject(arena, x);
     read_uses(x, &read);
-    if (!read.is_ca && strlen(read.serial) == SERIAL_OURS) {
+    if (!read.is_ca && strlen(read.serial) == SERIAL_DIGITS) {
         read_identity(x, &read);
     }
     if (read.has_identity) {

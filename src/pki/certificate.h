@@ -14,7 +14,7 @@ enum {
     CERTIFICATE_MAX = 8 << 10, /* maximum size, in bytes of DER */
     CERTIFICATES_MAX = 16,     /* maximum number in a chain or bundle */
     SERIAL_TEXT = 40,          /* maximum number of digits: RFC 5280 allows 20 bytes */
-    SERIAL_OURS = 32,          /* digits of our serial numbers: 128 bits */
+    SERIAL_DIGITS = 32,        /* digits of our serial numbers: 128 bits */
     ENROLLMENT_TEXT = 16,      /* digits of an enrollment: 64 bits */
 };
 

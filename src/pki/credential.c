@@ -47,7 +47,7 @@ void credential_clear(Credential *credential)
     p256_private_free(TAKE(credential->key));
 }
 
-static bool belong_together(const P256Private *key, CertificateSet chain, Error *err)
+static bool keys_match(const P256Private *key, CertificateSet chain, Error *err)
 {
     P256Public public_key;
     if (!p256_public_of(key, &public_key, err)) {
@@ -64,7 +64,7 @@ bool credential_save(const Directory *directory, const char *name, const P256Pri
     arena_init(&arena, ARENA_UNLIMITED);
     AUTO_CLEAR(KeyText) key_text = { 0 };
     AUTO_CLEAR(FileText) text = file_text_make();
-    if (!belong_together(key, chain, err) || !p256_private_text(key, &key_text, err)) {
+    if (!keys_match(key, chain, err) || !p256_private_text(key, &key_text, err)) {
         return error_wrap(err, "%s/%s", directory->path, name);
     }
     bool fits = file_text_put(&text, str_from(key_text.text, key_text.len));
@@ -95,7 +95,7 @@ static bool read_text(Str text, Arena *arena, Credential *out, Error *err)
         return false;
     }
     CertificateSet set = { chain, count };
-    if (!belong_together(key, set, err)) {
+    if (!keys_match(key, set, err)) {
         return false;
     }
     *out = (Credential){ .key = TAKE(key), .chain = set };

@@ -64,7 +64,7 @@ bool csr_read(Str pem, P256Public *out, Error *err)
                          CSR_MAX);
     }
     crypto_begin();
-    if (!pem_only(pem, label, &block, err) || !pem_bytes(&block, der, &len, err) ||
+    if (!pem_read_single(pem, label, &block, err) || !pem_bytes(&block, der, &len, err) ||
         !read_der(der, len, out, err)) {
         return error_wrap(err, "the certificate request");
     }

@@ -90,7 +90,7 @@ static Str signed_text(Arena *arena, const JoinRequest *request, Str csr)
                         (long long)request->time_ms, request->has_token ? request->token_id : "-");
 }
 
-static bool draw_nonce(char out[JOIN_NONCE_TEXT + 1], Error *err)
+static bool generate_nonce(char out[JOIN_NONCE_TEXT + 1], Error *err)
 {
     unsigned char bytes[NONCE_BYTES];
     crypto_begin();
@@ -126,7 +126,7 @@ bool join_request_make(Arena *arena, const JoinParams *params, Str *out,
                                          .has_token = params->token != NULL } };
     JoinRequest *request = &message.request;
     if (!node_name_check(params->name, err) || !csr_make(arena, params->key, &message.csr, err) ||
-        !draw_nonce(request->nonce, err)) {
+        !generate_nonce(request->nonce, err)) {
         return false;
     }
     memcpy(request->name, params->name.data, params->name.len);

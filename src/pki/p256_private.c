@@ -13,10 +13,10 @@
 static const char label[] = "PRIVATE KEY";
 
 enum {
-    DER_MAX = 256,          /* 138 bytes are usual */
-    SECURE_HEAP = 64 << 10, /* size without connections; must be a power of two */
-    SECURE_EACH = 32,       /* additional size per connection */
-    SECURE_LEAST = 16,
+    DER_MAX = 256,              /* 138 bytes are usual */
+    SECURE_HEAP = 64 << 10,     /* size without connections; must be a power of two */
+    SECURE_PER_CONNECTION = 32, /* additional size per connection */
+    SECURE_MIN = 16,
 };
 
 typedef struct KeyBytes {
@@ -63,12 +63,12 @@ static void *resize_memory(void *memory, size_t size, const char *file, int line
 void p256_private_protect(uint32_t connections)
 {
     size_t size = SECURE_HEAP;
-    while (size < SECURE_HEAP + (size_t)connections * SECURE_EACH) {
+    while (size < SECURE_HEAP + (size_t)connections * SECURE_PER_CONNECTION) {
         size *= 2;
     }
     (void)CRYPTO_set_mem_functions(set_allocators, resize_memory, wipe_memory);
     /* 2: enabled, but may be swapped out. 0: keys are in ordinary memory. */
-    (void)CRYPTO_secure_malloc_init(size, SECURE_LEAST);
+    (void)CRYPTO_secure_malloc_init(size, SECURE_MIN);
 }
 
 /* --- Keys ------------------------------------------------------------------------------------ */
@@ -111,7 +111,7 @@ bool p256_private_from_pem(Str pem, P256Private **out, Error *err)
     PemBlock block;
     AUTO_CLEAR(KeyBytes) der;
     size_t len = 0;
-    if (!pem_only(pem, label, &block, err)) {
+    if (!pem_read_single(pem, label, &block, err)) {
         return error_wrap(err, "the private key");
     }
     if (pem_bytes_max(&block) > sizeof der.bytes) {

@@ -85,21 +85,21 @@ static bool pin_or_none_decode(Arena *arena, Value value, void *member, Error *e
     return value_str(value).len == 0 || pin_parse(value_str(value), member, err);
 }
 
-static bool pin_is_none(const void *member)
+static bool pin_is_unset(const void *member)
 {
     return pin_is_zero(member);
 }
 
 static void pin_or_none_encode(const void *member, Buf *out)
 {
-    if (pin_is_none(member)) {
+    if (pin_is_unset(member)) {
         buf_put_c(out, "\"\"");
     } else {
         pin_encode(member, out);
     }
 }
 
-const RecordCodec pin_or_none_codec = { pin_or_none_decode, pin_or_none_encode, pin_is_none };
+const RecordCodec pin_or_none_codec = { pin_or_none_decode, pin_or_none_encode, pin_is_unset };
 
 bool pin_equal(const Pin *a, const Pin *b)
 {

@@ -107,7 +107,7 @@ bool pem_next(Str *rest, PemBlock *out, bool *found, Error *err)
     return true;
 }
 
-bool pem_only(Str text, const char *label, PemBlock *out, Error *err)
+bool pem_read_single(Str text, const char *label, PemBlock *out, Error *err)
 {
     PemBlock block, more;
     bool found;

@@ -19,7 +19,7 @@ typedef struct PemBlock {
  * `*found` is false if only whitespace is left. Fails with ERROR_INVALID. */
 MUST_CHECK bool pem_next(Str *rest, PemBlock *out, bool *found, Error *err);
 /* Reads the only block of the input, whose label must be this one. */
-MUST_CHECK bool pem_only(Str text, const char *label, PemBlock *out, Error *err);
+MUST_CHECK bool pem_read_single(Str text, const char *label, PemBlock *out, Error *err);
 
 /* Upper bound of the decoded size. */
 size_t pem_bytes_max(const PemBlock *block);

@@ -78,7 +78,7 @@ static size_t list_size(const RevocationList *list)
 }
 
 /* Removed nodes come first: nodes that still exist are marked as revoked only by their rule. */
-static int by_end(const void *a, const void *b)
+static int compare_expiry(const void *a, const void *b)
 {
     const NameRule *rule = *(const NameRule *const *)a, *other = *(const NameRule *const *)b;
     bool is_removed = rule->enrollment[0] == '\0', other_is_removed = other->enrollment[0] == '\0';
@@ -105,7 +105,7 @@ static void make_room(Arena *arena, RevocationList *list, size_t entry_size)
         sorted[i] = &list->names[i];
         is_dropped[i] = false;
     }
-    qsort(sorted, count, sizeof *sorted, by_end);
+    qsort(sorted, count, sizeof *sorted, compare_expiry);
     for (uint32_t i = 0; i < count && (count - i >= REVOCATIONS_MAX || size > BYTES_MAX); i++) {
         is_dropped[sorted[i] - list->names] = true;
         size -= rule_size(sorted[i]);
@@ -167,7 +167,7 @@ bool revocation_set_name(Arena *arena, RevocationList *list, Str node, Str enrol
     return true;
 }
 
-static void drop_ended(RevocationList *list, int64_t before_ms)
+static void drop_expired(RevocationList *list, int64_t before_ms)
 {
     uint32_t count_kept = 0;
     for (uint32_t i = 0; i < list->serial_count; i++) {
@@ -190,11 +190,11 @@ static void drop_ended(RevocationList *list, int64_t before_ms)
 void revocation_prune(RevocationList *list, int64_t now_ms)
 {
     if (list->clock_ms != 0 && now_ms >= list->clock_ms &&
-        now_ms - list->clock_ms < REVOCATION_READINGS_MS) {
+        now_ms - list->clock_ms < REVOCATION_READING_INTERVAL_MS) {
         return;
     }
     if (list->clock_ms != 0 && now_ms > list->clock_ms) {
-        drop_ended(list, list->clock_ms);
+        drop_expired(list, list->clock_ms);
     }
     list->clock_ms = now_ms;
 }
@@ -220,7 +220,7 @@ bool revocation_check(const RevocationList *list, Str node, Str serial, Error *e
         return error_set(err, ERROR_DENIED, "the node '%" STR_FMT "' was removed", STR_ARG(node));
     }
     /* Our certificates have serial numbers of one length; a shorter one has no enrollment. */
-    if (serial.len != SERIAL_OURS || !str_starts(serial, str_from_c(rule->enrollment))) {
+    if (serial.len != SERIAL_DIGITS || !str_starts(serial, str_from_c(rule->enrollment))) {
         return error_set(err, ERROR_DENIED,
                          "the certificate is from an earlier enrollment of '%" STR_FMT "'",
                          STR_ARG(node));

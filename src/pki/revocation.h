@@ -19,7 +19,7 @@
 
 enum {
     REVOCATIONS_MAX = 10000, /* maximum number of entries of each kind */
-    REVOCATION_READINGS_MS = 24 * 3600 * 1000,
+    REVOCATION_READING_INTERVAL_MS = 24 * 3600 * 1000,
 };
 
 typedef struct RevokedSerial {
@@ -57,8 +57,8 @@ MUST_CHECK bool revocation_add_serial(Arena *arena, RevocationList *list, Str se
 MUST_CHECK bool revocation_set_name(Arena *arena, RevocationList *list, Str node, Str enrollment,
                                     int64_t until_ms, Error *err);
 /* Drops entries that concern only expired certificates. Uses the clock reading in the list if that
- * is at least REVOCATION_READINGS_MS old, and then replaces it with `now_ms`; a clock that went
- * back starts over. The caller must write the list afterward. */
+ * is at least REVOCATION_READING_INTERVAL_MS old, and then replaces it with `now_ms`; a clock that
+ * went back starts over. The caller must write the list afterward. */
 void revocation_prune(RevocationList *list, int64_t now_ms);
 
 /* Checks that the certificate with this serial number is still valid for the node. Fails with

@@ -20,36 +20,36 @@ enum {
     PAD_TO = 8,
     KEY_BLOB = 4 + 11 + 4 + ED25519_KEY, /* bytes of a public key with its type */
     /* maximum size of the private file before base64, in bytes */
-    WHOLE_MAX = 384
+    KEY_FILE_MAX = 384
 };
 
 /* A bounded buffer, large enough for the longest comment. */
-typedef struct Wire {
-    unsigned char bytes[WHOLE_MAX];
+typedef struct WireBuffer {
+    unsigned char bytes[KEY_FILE_MAX];
     size_t len;
-} Wire;
+} WireBuffer;
 
-static void put_bytes(Wire *wire, const void *bytes, size_t len)
+static void put_bytes(WireBuffer *wire, const void *bytes, size_t len)
 {
     BUG_IF(len > sizeof wire->bytes - wire->len);
     memcpy(wire->bytes + wire->len, bytes, len);
     wire->len += len;
 }
 
-static void put_number(Wire *wire, uint32_t number)
+static void put_number(WireBuffer *wire, uint32_t number)
 {
     unsigned char bytes[] = { (unsigned char)(number >> 24), (unsigned char)(number >> 16),
                               (unsigned char)(number >> 8), (unsigned char)number };
     put_bytes(wire, bytes, sizeof bytes);
 }
 
-static void put_text(Wire *wire, const void *bytes, size_t len)
+static void put_text(WireBuffer *wire, const void *bytes, size_t len)
 {
     put_number(wire, (uint32_t)len);
     put_bytes(wire, bytes, len);
 }
 
-static void put_public(Wire *wire, const Ed25519Public *key)
+static void put_public(WireBuffer *wire, const Ed25519Public *key)
 {
     put_text(wire, KEY_TYPE.data, KEY_TYPE.len);
     put_text(wire, key->bytes, sizeof key->bytes);
@@ -62,7 +62,7 @@ void ssh_private_text_clear(SshPrivateText *text)
     OPENSSL_cleanse(text, sizeof *text);
 }
 
-static void put_start(Wire *wire)
+static void put_start(WireBuffer *wire)
 {
     put_bytes(wire, MAGIC, sizeof MAGIC);
     put_text(wire, "none", 4); /* cipher */
@@ -73,7 +73,7 @@ static void put_start(Wire *wire)
 
 /* The private part, in OpenSSH's format: the key pair, preceded by a random number that is repeated
  * so that a wrong password can be detected. The file is not encrypted. */
-static void put_secret(Wire *wire, const Ed25519Private *key, const Ed25519Public *public,
+static void put_secret(WireBuffer *wire, const Ed25519Private *key, const Ed25519Public *public,
                        const unsigned char check[CHECK_BYTES], Str comment)
 {
     put_bytes(wire, check, CHECK_BYTES);
@@ -93,7 +93,7 @@ static bool ssh_private_text(const Ed25519Private *key, Str comment, SshPrivateT
 {
     Ed25519Public public;
     unsigned char check[CHECK_BYTES];
-    Wire secret = { 0 }, known = { 0 }, file = { 0 };
+    WireBuffer secret = { 0 }, known = { 0 }, file = { 0 };
     BUG_IF(comment.len > SSH_COMMENT_MAX);
     crypto_begin();
     if (!ed25519_public(key, &public, err) || RAND_bytes(check, sizeof check) != 1) {
@@ -115,7 +115,7 @@ static bool ssh_private_text(const Ed25519Private *key, Str comment, SshPrivateT
 /* "ssh-ed25519 AAAA... comment" */
 static Str ssh_public_text(Arena *arena, const Ed25519Public *key, Str comment)
 {
-    Wire wire = { 0 };
+    WireBuffer wire = { 0 };
     Buf line = buf_make_in(arena, BUF_UNLIMITED);
     put_public(&wire, key);
     buf_put(&line, KEY_TYPE);
@@ -177,7 +177,7 @@ static bool make_key(const Directory *directory, const char *name, Str comment, 
 /* The private file contains the public key, before the private part. */
 static bool find_public(const unsigned char *bytes, size_t len, Ed25519Public *out)
 {
-    Wire start = { 0 };
+    WireBuffer start = { 0 };
     Ed25519Public none = { 0 };
     put_start(&start);
     put_number(&start, KEY_BLOB);
@@ -193,12 +193,12 @@ static bool find_public(const unsigned char *bytes, size_t len, Ed25519Public *o
 static bool load_key(const Directory *directory, const char *name, Ed25519Public *out, Error *err)
 {
     AUTO_CLEAR(SshPrivateText) text = { 0 };
-    Wire file = { 0 };
+    WireBuffer file = { 0 };
     PemBlock block;
     if (!directory_read_private(directory, name, text.text, sizeof text.text, &text.len, err)) {
         return false;
     }
-    bool ok = pem_only(str_from(text.text, text.len), FILE_LABEL, &block, err) &&
+    bool ok = pem_read_single(str_from(text.text, text.len), FILE_LABEL, &block, err) &&
               pem_bytes_max(&block) <= sizeof file.bytes &&
               pem_bytes(&block, file.bytes, &file.len, err) &&
               find_public(file.bytes, file.len, out);

@@ -30,7 +30,7 @@ _Static_assert((int)TOKEN_HASH_TEXT == (int)SHA256_HEX, "a hash is a SHA-256");
 
 /* "MARK ID SEPARATOR SECRET", without the spaces. */
 static const struct TokenForm {
-    Str mark;
+    Str prefix;
     char separator;
 } forms[] = {
     [TOKEN_JOIN] = { STR(""), '.' },
@@ -60,8 +60,8 @@ static bool parse(TokenKind kind, Str text, Token *out)
 {
     const struct TokenForm *form = &forms[kind];
     AUTO_CLEAR(Token) read = { .kind = kind };
-    Str rest = str_from_offset(text, form->mark.len), id = str_slice(rest, 0, TOKEN_ID_TEXT);
-    if (!str_starts(text, form->mark) || rest.len != TOKEN_JOIN_TEXT || !token_id_check(id) ||
+    Str rest = str_from_offset(text, form->prefix.len), id = str_slice(rest, 0, TOKEN_ID_TEXT);
+    if (!str_starts(text, form->prefix) || rest.len != TOKEN_JOIN_TEXT || !token_id_check(id) ||
         rest.data[TOKEN_ID_TEXT] != form->separator ||
         !base32_read(str_from_offset(rest, TOKEN_ID_TEXT + 1), read.secret, sizeof read.secret)) {
         return false;
@@ -78,7 +78,7 @@ bool token_parse(TokenKind kind, Str text, Token *out, Error *err)
         return true;
     }
     if (kind == TOKEN_JOIN) {
-        return str_starts(text, forms[TOKEN_API].mark)
+        return str_starts(text, forms[TOKEN_API].prefix)
                    ? error_set(err, ERROR_INVALID,
                                "this is an API token; 'eden tokens create' without --role creates "
                                "a join token")
@@ -100,8 +100,8 @@ bool token_parse(TokenKind kind, Str text, Token *out, Error *err)
 void token_text(const Token *token, char out[TOKEN_TEXT_MAX + 1])
 {
     const struct TokenForm *form = &forms[token->kind];
-    memcpy(out, form->mark.data, form->mark.len);
-    out += form->mark.len;
+    memcpy(out, form->prefix.data, form->prefix.len);
+    out += form->prefix.len;
     memcpy(out, token->id, TOKEN_ID_TEXT);
     out[TOKEN_ID_TEXT] = form->separator;
     base32_write(token->secret, sizeof token->secret, out + TOKEN_ID_TEXT + 1);
@@ -174,7 +174,7 @@ bool token_record_make(const Token *token, const TokenTerms *terms, TokenRecord 
                          "a label must have at most %d bytes and no control characters",
                          TOKEN_LABEL_MAX);
     }
-    if (terms->lifetime_ms < TOKEN_LIFE_MIN_MS || terms->lifetime_ms > TOKEN_LIFE_MAX_MS ||
+    if (terms->lifetime_ms < TOKEN_LIFETIME_MIN_MS || terms->lifetime_ms > TOKEN_LIFETIME_MAX_MS ||
         terms->now_ms < 0 || terms->now_ms > INT64_MAX - terms->lifetime_ms) {
         return error_set(err, ERROR_INVALID,
                          "the lifetime of a token must be between a minute and a year, such as "

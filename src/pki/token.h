@@ -30,8 +30,8 @@ enum {
     TOKEN_USES_MAX = 100000,
 };
 
-#define TOKEN_LIFE_MIN_MS ((int64_t)60 * 1000)
-#define TOKEN_LIFE_MAX_MS ((int64_t)366 * 24 * 3600 * 1000)
+#define TOKEN_LIFETIME_MIN_MS ((int64_t)60 * 1000)
+#define TOKEN_LIFETIME_MAX_MS ((int64_t)366 * 24 * 3600 * 1000)
 
 /* --- Text ------------------------------------------------------------------------------------ */
 
@@ -84,7 +84,7 @@ typedef struct TokenTerms {
 } TokenTerms;
 
 /* Fails with ERROR_INVALID unless the label is UTF-8 without control characters, the lifetime is
- * between TOKEN_LIFE_MIN_MS and TOKEN_LIFE_MAX_MS, and a join token has 1 to TOKEN_USES_MAX
+ * between TOKEN_LIFETIME_MIN_MS and TOKEN_LIFETIME_MAX_MS, and a join token has 1 to TOKEN_USES_MAX
  * uses. */
 MUST_CHECK bool token_record_make(const Token *token, const TokenTerms *terms, TokenRecord *out,
                                   Error *err);

@@ -22,19 +22,19 @@ enum {
 
 /* --- Unpacking ------------------------------------------------------------------------------- */
 
-typedef struct Unpacking {
+typedef struct UnpackState {
     Arena arena;
     const char *directory;
     FileDraft *draft; /* of the current part */
     int part;         /* -1: no part yet */
-} Unpacking;
+} UnpackState;
 
 static bool receive_manifest(void *context, const BackupManifest *manifest, Error *err)
 {
     return true;
 }
 
-static bool keep_part(Unpacking *unpacking, Error *err)
+static bool keep_part(UnpackState *unpacking, Error *err)
 {
     FileDraft *draft = TAKE(unpacking->draft);
     bool ok = draft == NULL || file_draft_keep(draft, err);
@@ -44,7 +44,7 @@ static bool keep_part(Unpacking *unpacking, Error *err)
 
 static bool receive_piece(void *context, BackupPartKind kind, Str piece, Error *err)
 {
-    Unpacking *unpacking = context;
+    UnpackState *unpacking = context;
     if ((int)kind != unpacking->part) {
         Str path =
             arena_format(&unpacking->arena, "%s/%s", unpacking->directory, backup_part_name(kind));
@@ -72,7 +72,7 @@ static bool read_all(BackupReader *reader, FileReader *backup, Error *err)
 
 bool backup_unpack(FileReader *backup, const char *directory, BackupManifest *out, Error *err)
 {
-    Unpacking unpacking = { .directory = directory, .part = -1 };
+    UnpackState unpacking = { .directory = directory, .part = -1 };
     AUTO_CLEAR(BackupReader) reader;
     arena_init(&unpacking.arena, ARENA_UNLIMITED);
     backup_reader_init(&reader, &(BackupSink){ receive_manifest, receive_piece, &unpacking });

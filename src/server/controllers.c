@@ -44,8 +44,8 @@ static void elected(void *context)
                                  .versions = controllers->options.versions,
                                  .sources = controllers->git_sources,
                                  .fence = *fence });
-    admission_lead(controllers->options.admission, fence);
-    authority_lead(controllers->options.authority, fence);
+    admission_set_leader(controllers->options.admission, fence);
+    authority_set_leader(controllers->options.authority, fence);
 }
 
 static void deposed(void *context)
@@ -56,8 +56,8 @@ static void deposed(void *context)
     version_runs_free(TAKE(controllers->version_runs));
     versions_sweep_free(TAKE(controllers->versions_sweep));
     git_sources_free(TAKE(controllers->git_sources));
-    admission_lead(controllers->options.admission, NULL);
-    authority_lead(controllers->options.authority, NULL);
+    admission_set_leader(controllers->options.admission, NULL);
+    authority_set_leader(controllers->options.authority, NULL);
 }
 
 Controllers *controllers_new(const ControllersOptions *options)

@@ -23,7 +23,7 @@
 bool node_issue(Arena *arena, const NodeIssue *issue, Certificate *out, Pin *pin, Error *err)
 {
     AUTO(P256Private) *key = NULL;
-    NodeGrant grant = { .now_ms = issue->now_ms, .enrollment = issue->enrollment };
+    NodeCertificateSpec grant = { .now_ms = issue->now_ms, .enrollment = issue->enrollment };
     if (!p256_private_make(&key, err) || !p256_public_of(key, &grant.key, err) ||
         !identity_make(str_from_c(issue->settings->cluster), str_from_c(issue->settings->node),
                        &grant.identity, err) ||
@@ -114,7 +114,9 @@ bool serving_issue(const Directory *server, const Credential *ca, const ServerSe
     AUTO(P256Private) *key = NULL;
     Certificate certificate;
     ServingNames names = server_settings_serving_names(&arena, settings);
-    ServingGrant grant = { .names = names.items, .name_count = names.count, .now_ms = now_ms };
+    ServingCertificateSpec grant = { .names = names.items,
+                                     .name_count = names.count,
+                                     .now_ms = now_ms };
     return p256_private_make(&key, err) && p256_public_of(key, &grant.key, err) &&
            ca_issue_serving(&arena, ca, &grant, &certificate, err) &&
            credential_save(server, SERVER_SERVING, key, (CertificateSet){ &certificate, 1 }, err);

@@ -13,7 +13,7 @@
 #include "sys/loop.h"
 
 enum {
-    ASK_MS = 20 * 1000, /* for a request, including the connection */
+    REQUEST_MS = 20 * 1000, /* for a request, including the connection */
     RETRY_MS = 2000,
 };
 
@@ -93,7 +93,7 @@ static bool ask(ServerJoin *join, Error *err)
         return false;
     }
     AUTO(GrpcClient) *client = grpc_client_new(&options);
-    if (!grpc_client_unary(client, method_rows[METHOD_SERVERS_FILES].path, STR_EMPTY, ASK_MS,
+    if (!grpc_client_unary(client, method_rows[METHOD_SERVERS_FILES].path, STR_EMPTY, REQUEST_MS,
                            answered, join, err)) {
         return false;
     }

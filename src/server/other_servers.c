@@ -41,7 +41,7 @@ static void describe(void *context, Arena *arena, ServerRecord *out)
     for (uint32_t i = 0; i < trusted->count && i < SERVER_CAS_MAX; i++) {
         const Pin *ca = &trusted->items[i].pin;
         out->cas[out->ca_count++] = *ca;
-        out->issuer = own_are_from(options->own, ca) ? *ca : out->issuer;
+        out->issuer = own_certificates_are_from(options->own, ca) ? *ca : out->issuer;
     }
 }
 

@@ -90,7 +90,7 @@ void peer_check_describe(const PeerCheck *check, const Peer *peer, Caller *out)
     }
 }
 
-bool peer_check_is_out(const PeerCheck *check, const Peer *peer)
+bool peer_check_is_removed(const PeerCheck *check, const Peer *peer)
 {
     const RosterNode *node;
     Error err;

@@ -19,4 +19,4 @@ MUST_CHECK bool peer_check_verify(const PeerCheck *check, const TlsPeer *peer, E
 /* Called for every call: describes the peer. */
 void peer_check_describe(const PeerCheck *check, const Peer *peer, Caller *out);
 /* Whether to close a connection because its node is no longer a member. */
-bool peer_check_is_out(const PeerCheck *check, const Peer *peer);
+bool peer_check_is_removed(const PeerCheck *check, const Peer *peer);

@@ -117,10 +117,10 @@ static void describe(void *context, const Peer *peer, Caller *out)
     peer_check_describe(&server->check, peer, out);
 }
 
-static bool is_out(void *context, const Peer *peer)
+static bool is_removed(void *context, const Peer *peer)
 {
     const Server *server = context;
-    return peer_check_is_out(&server->check, peer);
+    return peer_check_is_removed(&server->check, peer);
 }
 
 /* --- Listeners ------------------------------------------------------------------------------- */
@@ -340,7 +340,7 @@ static void roster_changed(void *context)
 {
     Server *server = context;
     if (server->rpc != NULL) {
-        grpc_server_drop(server->rpc, is_out, server);
+        grpc_server_drop(server->rpc, is_removed, server);
     }
 }
 
@@ -528,7 +528,7 @@ static void authority_missing(void *context)
 static bool certificates_issued_by(void *context, const Pin *ca)
 {
     const Server *server = context;
-    return own_are_from(server->own, ca);
+    return own_certificates_are_from(server->own, ca);
 }
 
 static void own_changed(void *context, OwnCertificateKind kind)
@@ -572,18 +572,18 @@ static bool open_certificates(Server *server, Error *err)
     server->certify = (CertifySettings){ .cluster_store = cluster_store,
                                          .cluster = str_from_c(settings->cluster),
                                          .cas = authority_cas(server->authority),
-                                         .node_life_ms = settings->node_life_ms };
+                                         .node_lifetime_ms = settings->node_lifetime_ms };
     ServingNames names = server_settings_serving_names(&server->arena, settings);
-    return own_certificates_open(&(OwnOptions){ .loop = server->options.loop,
-                                                .directory = &server->directory,
-                                                .cas = server->certify.cas,
-                                                .names = names.items,
-                                                .name_count = names.count,
-                                                .node_life_ms = settings->node_life_ms,
-                                                .serving_life_ms = settings->serving_life_ms,
-                                                .changed = own_changed,
-                                                .context = server },
-                                 &server->own, err);
+    OwnCertificatesOptions options = { .loop = server->options.loop,
+                                       .directory = &server->directory,
+                                       .cas = server->certify.cas,
+                                       .names = names.items,
+                                       .name_count = names.count,
+                                       .node_lifetime_ms = settings->node_lifetime_ms,
+                                       .serving_lifetime_ms = settings->serving_lifetime_ms,
+                                       .changed = own_changed,
+                                       .context = server };
+    return own_certificates_open(&options, &server->own, err);
 }
 
 /* --- Lifecycle ------------------------------------------------------------------------------- */
@@ -713,7 +713,7 @@ static void release(void *context)
 }
 
 /* Handlers are notified of the end of their calls in the next iteration of the loop. */
-static void one_stopped(void *context)
+static void listener_stopped(void *context)
 {
     Server *server = context;
     if (--server->stopping == 0) {
@@ -761,27 +761,27 @@ void server_close(Server *server, int64_t grace_ms, LoopRun *closed, void *conte
     other_servers_stop(server->others);
     if (server->controllers != NULL) {
         server->stopping++;
-        controllers_stop(server->controllers, one_stopped, server);
+        controllers_stop(server->controllers, listener_stopped, server);
     }
     HttpServer *const apis[] = { server->public_api, server->local_api };
     for (size_t i = 0; i < COUNT_OF(apis); i++) {
         if (apis[i] != NULL) {
             server->stopping++;
-            http_server_stop(apis[i], grace_ms, one_stopped, server);
+            http_server_stop(apis[i], grace_ms, listener_stopped, server);
         }
     }
     if (server->health != NULL) {
         server->stopping++;
-        plain_server_stop(server->health, grace_ms, one_stopped, server);
+        plain_server_stop(server->health, grace_ms, listener_stopped, server);
     }
     if (server->rpc != NULL) {
         /* Long-lived streams would only delay the stop. */
         session_service_stop(server->services.sessions);
         store_service_stop(server->services.store);
         server->stopping++;
-        grpc_server_stop(server->rpc, grace_ms, one_stopped, server);
+        grpc_server_stop(server->rpc, grace_ms, listener_stopped, server);
     }
-    one_stopped(server);
+    listener_stopped(server);
 }
 
 void server_drain(Server *server)

@@ -30,12 +30,12 @@ static void seconds_encode(const void *member, Buf *out)
     buf_put_i64(out, *(const int64_t *)member / SECOND_MS);
 }
 
-static bool seconds_are_none(const void *member)
+static bool seconds_are_unset(const void *member)
 {
     return *(const int64_t *)member == 0;
 }
 
-static const RecordCodec seconds_codec = { seconds_decode, seconds_encode, seconds_are_none };
+static const RecordCodec seconds_codec = { seconds_decode, seconds_encode, seconds_are_unset };
 
 /* The address to listen on. Port 0, any free port, is for tests: nodes could not find it again. */
 static bool check_address(Str text, Error *err)
@@ -90,10 +90,10 @@ static bool check_settings(const void *record, Error *err)
                      "'etcd_endpoints' requires 'etcd_ca', 'etcd_certificate' and 'etcd_key'");
 }
 
-#define LIFE_FIELD(name, member, text)                                                     \
-    {                                                                                      \
-        name, RECORD_INT, RECORD_CODED_AT(ServerSettings, member, int64_t, seconds_codec), \
-            .min = LIFE_MIN_MS / SECOND_MS, .max = CA_LIFE_MS / SECOND_MS, .help = text    \
+#define LIFETIME_FIELD(name, member, text)                                                      \
+    {                                                                                           \
+        name, RECORD_INT, RECORD_CODED_AT(ServerSettings, member, int64_t, seconds_codec),      \
+            .min = LIFETIME_MIN_MS / SECOND_MS, .max = CA_LIFETIME_MS / SECOND_MS, .help = text \
     }
 #define LIMIT_FIELD(name, member, text)                                                      \
     {                                                                                        \
@@ -129,8 +129,8 @@ static const RecordField settings_fields[] = {
       .help = "file with the key of that certificate" },
     { "connections_per_address", RECORD_INT, RECORD_INT_AT(ServerSettings, per_address_max),
       .min = 1, .max = PER_ADDRESS_MAX, .help = "maximum number of connections from one address" },
-    LIFE_FIELD("node_life_s", node_life_ms, "lifetime of node certificates"),
-    LIFE_FIELD("serving_life_s", serving_life_ms, "lifetime of the API certificate"),
+    LIFETIME_FIELD("node_life_s", node_lifetime_ms, "lifetime of node certificates"),
+    LIFETIME_FIELD("serving_life_s", serving_lifetime_ms, "lifetime of the API certificate"),
     LIMIT_FIELD("node_sessions_per_second", node_limits.sessions.per_second,
                 "sessions that a node may open, per second"),
     LIMIT_FIELD("node_sessions_burst", node_limits.sessions.burst, "burst of sessions"),

@@ -35,7 +35,7 @@ typedef struct ServerSettings {
     uint32_t per_address_max; /* connections per address; 0: default */
     /* Lifetimes of node certificates, including this one's, and of the API certificate; 0: the CA's
      * default. */
-    int64_t node_life_ms, serving_life_ms;
+    int64_t node_lifetime_ms, serving_lifetime_ms;
     /* Defaults where the file has none. */
     NodeLimits node_limits; /* for each node */
     RateLimit uploads;      /* for each remote caller of the API: bytes of blobs */

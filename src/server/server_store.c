@@ -142,16 +142,16 @@ void server_store_close(ServerStore *store)
 
 /* --- A new store ----------------------------------------------------------------------------- */
 
-typedef struct StoreAnswer {
+typedef struct StoreResult {
     Loop *loop;
     int64_t count;
     bool ok;
     Error err;
-} StoreAnswer;
+} StoreResult;
 
 static void answered(void *context, const StoreReply *reply, const Error *err)
 {
-    StoreAnswer *answer = context;
+    StoreResult *answer = context;
     answer->ok = err == NULL;
     if (err != NULL) {
         answer->err = *err;
@@ -161,9 +161,9 @@ static void answered(void *context, const StoreReply *reply, const Error *err)
     loop_stop(answer->loop);
 }
 
-static bool ask(const ServerStore *store, const StoreTxn *txn, StoreAnswer *out, Error *err)
+static bool ask(const ServerStore *store, const StoreTxn *txn, StoreResult *out, Error *err)
 {
-    *out = (StoreAnswer){ .loop = store->loop };
+    *out = (StoreResult){ .loop = store->loop };
     if (!store_txn(store->store, txn, answered, out, err)) {
         return false;
     }
@@ -198,7 +198,7 @@ static bool probe_limits(const ServerStore *store, Error *err)
                      .compare_count = COUNT_OF(compares),
                      .success = ops,
                      .success_count = COUNT_OF(ops) };
-    StoreAnswer answer;
+    StoreResult answer;
     if (ask(store, &txn, &answer, err)) {
         return true;
     }
@@ -214,7 +214,7 @@ bool server_store_check_unused(const ServerStore *store, Error *err)
     const StoreOp count = {
         .kind = STORE_RANGE, .key = STORE_ALL, .end = STORE_ALL, .count_only = true
     };
-    StoreAnswer answer;
+    StoreResult answer;
     if (!ask(store, &(StoreTxn){ .success = &count, .success_count = 1 }, &answer, err)) {
         StoreStatus status = store_status(store->store);
         if (err->kind == ERROR_UNAVAILABLE && !status.writable) {

@@ -15,12 +15,12 @@ enum {
     ID_SHOWN = 40, /* number of bytes of an ID that are shown in messages */
 };
 
-#define PLACE "%s/" SERVER_DIRECTORY "/" SERVER_STORE
+#define LOCATION "%s/" SERVER_DIRECTORY "/" SERVER_STORE
 
 bool store_identity_lost(const char *state_dir, Error *err)
 {
     return error_set(err, ERROR_NOT_FOUND,
-                     "the store of this cluster is lost: nothing found in " PLACE
+                     "the store of this cluster is lost: nothing found in " LOCATION
                      "/store.db. Put it back, or run 'eden backup restore FILE --state-dir %s'. "
                      "Without a backup the cluster cannot be recovered: move the state directory "
                      "away, and run 'eden init' to create a new one that every node must join",
@@ -39,7 +39,7 @@ static bool reject_foreign(const StoreIdentity *identity, Str found, Error *err)
             STR_ARG(identity->settings->etcd[0]), STR_ARG(found_id), identity->settings->store_id);
     }
     return error_set(err, ERROR_INVALID,
-                     "the store in " PLACE " is a different one: its ID is %" STR_FMT
+                     "the store in " LOCATION " is a different one: its ID is %" STR_FMT
                      ", and this server expects %s. Move it away and put the right one there, or "
                      "run 'eden backup restore FILE --state-dir %s'",
                      identity->state_dir, STR_ARG(found_id), identity->settings->store_id,

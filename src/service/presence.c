@@ -39,8 +39,8 @@ struct NodePresence {
     bool claimed;  /* this session has written the key once */
     bool written;  /* the key still exists, as far as known */
     PresenceRequest *request;
-    int64_t left_ms;  /* time when the last session ended; 0: none has ended */
-    LoopTimer expiry; /* fires when no session has held it for the duration of the lease */
+    int64_t session_ended_ms; /* time when the last session ended; 0: none has ended */
+    LoopTimer expiry;         /* fires when no session has held it for the duration of the lease */
 };
 
 struct Presence {
@@ -308,14 +308,14 @@ NodePresence *presence_claim(Presence *presence, const PresenceHolder *holder)
 void presence_release(NodePresence *live)
 {
     live->evicted = NULL;
-    live->left_ms = loop_wall_ms(live->presence->loop);
+    live->session_ended_ms = loop_wall_ms(live->presence->loop);
     start_expiry(live);
 }
 
 bool presence_is_released(const Presence *presence, Str node, int64_t *since_ms)
 {
     const NodePresence *live = find_presence(presence, node);
-    bool is_left = live != NULL && live->evicted == NULL && live->left_ms > 0;
-    *since_ms = is_left ? live->left_ms : 0;
+    bool is_left = live != NULL && live->evicted == NULL && live->session_ended_ms > 0;
+    *since_ms = is_left ? live->session_ended_ms : 0;
     return is_left;
 }

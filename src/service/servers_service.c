@@ -181,7 +181,7 @@ static void on_blob(GrpcCall *call, Str message)
     BlobCall *blob = memory_new(sizeof *blob);
     blob->call = call;
     grpc_call_set_data(call, blob);
-    versions_get_here(service->options.versions, hash_str(str_from_c(node)), id, blob_read, blob);
+    versions_get_local(service->options.versions, hash_str(str_from_c(node)), id, blob_read, blob);
 }
 
 static void blob_ended(GrpcCall *call, GrpcStatus status, Str text)

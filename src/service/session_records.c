@@ -22,9 +22,9 @@ enum {
     STEP_MAX = 255,
     /* Three categories with four states each, two operations for every other record (a final result
      * also deletes the order), and the mark. */
-    WRITES_WORST = 2 * (SESSION_RECORDS_MAX - 3) + 3 * 4 + 1,
+    WRITES_PER_MESSAGE = 2 * (SESSION_RECORDS_MAX - 3) + 3 * 4 + 1,
 };
-_Static_assert((int)WRITES_WORST <= (int)SESSION_WRITES_MAX &&
+_Static_assert((int)WRITES_PER_MESSAGE <= (int)SESSION_WRITES_MAX &&
                    (int)SESSION_WRITES_MAX <= (int)STORE_OPS_MAX,
                "a message fits into a transaction");
 _Static_assert((int)SESSION_LOGS_BYTES + (int)SESSION_BODIES_BYTES < (int)STORE_REQUEST_MAX,
@@ -117,7 +117,7 @@ bool session_mark_read(Arena *arena, Str text, SessionMark *out, Error *err)
 /* Written once, and returned unchanged to clients. */
 typedef struct LogRecord {
     uint64_t epoch, sequence, lost;
-    int64_t taken_ms;
+    int64_t received_ms;
     Str key, text;
 } LogRecord;
 
@@ -128,7 +128,7 @@ static const RecordField log_fields[] = {
       .help = "its number" },
     { "lost", RECORD_INT, RECORD_INT_AT(LogRecord, lost), .is_required = true,
       .help = "records before it that the node had to drop" },
-    { "taken_ms", RECORD_INT, RECORD_INT_AT(LogRecord, taken_ms), .is_required = true,
+    { "taken_ms", RECORD_INT, RECORD_INT_AT(LogRecord, received_ms), .is_required = true,
       .help = "when the server received it" },
     { "key", RECORD_TEXT, RECORD_STR_AT(LogRecord, key), .is_required = true,
       .help = "what it is about" },
@@ -359,7 +359,7 @@ static Reason write_log(Writer *writer, const Record *record)
                  &(LogRecord){ .epoch = writer->sender->epoch,
                                .sequence = record->sequence,
                                .lost = session_lost_add(0, record->lost),
-                               .taken_ms = writer->sender->now_ms,
+                               .received_ms = writer->sender->now_ms,
                                .key = record->key,
                                .text = record->body },
                  &text);

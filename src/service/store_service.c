@@ -1,6 +1,6 @@
-/* The store's gRPC methods. Store calls outlive gRPC calls, so each has a Waiting that is detached
- * when its call ends. A watch has at most one batch that is not sent; the store is acknowledged
- * once the call's queue has accepted it. */
+/* The store's gRPC methods. Store calls outlive gRPC calls, so each has a PendingCall that is
+ * detached when its call ends. A watch has at most one batch that is not sent; the store is
+ * acknowledged once the call's queue has accepted it. */
 #include "service/store_service.h"
 
 #include <stdlib.h>

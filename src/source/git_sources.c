@@ -208,7 +208,7 @@ static const GitFollower *cause_of(const GitSources *sources, const SiteParts *v
     return cause;
 }
 
-static Str by_of(Arena *arena, const GitFollower *cause)
+static Str requested_by(Arena *arena, const GitFollower *cause)
 {
     return cause == NULL ? STR("sources")
                          : arena_join(arena, STR("source:"), cause->source.name, STR_EMPTY);
@@ -244,7 +244,7 @@ static void built(void *context, const SiteBuildResult *result, const Error *err
     Arena *arena = &sources->build_arena;
     SiteParts valid = site_parts_find(arena, cluster_store->state, cluster_store->prefix);
     const GitFollower *cause = cause_of(sources, &valid);
-    record_audit(sources, result, by_of(arena, cause), reason_of(arena, cause));
+    record_audit(sources, result, requested_by(arena, cause), reason_of(arena, cause));
     set_outcome(sources, result, &valid);
     if (result->rejection.len == 0) {
         write_parts(sources, result);
@@ -284,7 +284,7 @@ static void start_build(GitSources *sources, const SiteParts *valid)
                                                         .trees = trees,
                                                         .valid = *valid,
                                                         .source = source,
-                                                        .by = by_of(arena, cause),
+                                                        .by = requested_by(arena, cause),
                                                         .reason = reason_of(arena, cause),
                                                         .is_proposal = sources->is_repairing,
                                                         .done = built,

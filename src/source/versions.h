@@ -63,8 +63,8 @@ void versions_put_pack(Versions *versions, uint64_t owner, Str pack, ClusterDone
 uint32_t versions_pack_count(Str pack);
 
 /* Like versions_get(), but only if it is on this server. */
-void versions_get_here(Versions *versions, uint64_t owner, Str id, VersionsGetDone *done,
-                       void *context);
+void versions_get_local(Versions *versions, uint64_t owner, Str id, VersionsGetDone *done,
+                        void *context);
 void versions_get(Versions *versions, uint64_t owner, Str id, VersionsGetDone *done, void *context);
 
 /* The IDs of the blobs of a manifest, as keys; valid during the call. */

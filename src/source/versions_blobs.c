@@ -278,8 +278,8 @@ void versions_get(Versions *versions, uint64_t owner, Str id, VersionsGetDone *d
     work_queue_add(versions->transfers, &get_new(versions, owner, id, done, context)->item);
 }
 
-void versions_get_here(Versions *versions, uint64_t owner, Str id, VersionsGetDone *done,
-                       void *context)
+void versions_get_local(Versions *versions, uint64_t owner, Str id, VersionsGetDone *done,
+                        void *context)
 {
     Transfer *transfer = get_new(versions, owner, id, done, context);
     transfer->is_fetched = true;

@@ -6,16 +6,16 @@
 #include "store/execute.h"
 #include "store/request.h"
 
-typedef struct Measure {
+typedef struct MeasureWalk {
     History *history; /* NULL: only count sizes */
     EngineState state;
     int64_t end; /* changes from this id on are not counted */
     int64_t now_ms;
-} Measure;
+} MeasureWalk;
 
 static bool measure_visit(void *context, int64_t id, int64_t bytes)
 {
-    Measure *measure = context;
+    MeasureWalk *measure = context;
     if (id >= measure->end) {
         return false;
     }
@@ -30,7 +30,7 @@ static bool measure_visit(void *context, int64_t id, int64_t bytes)
 bool execute_measure(Engine *engine, EngineState *state, History *history, int64_t now_ms,
                      Error *err)
 {
-    Measure measure = {
+    MeasureWalk measure = {
         .history = history,
         .state = { .revision = state->compacted, .compacted = state->compacted },
         .end = INT64_MAX,
@@ -64,7 +64,7 @@ bool execute_compact(Engine *engine, EngineState *state, int64_t revision, Error
         return error_set(err, ERROR_NOT_FOUND, "revision %lld is already compacted",
                          (long long)revision);
     }
-    Measure removed = { .state.log_bytes = state->log_bytes, .end = id_make(revision + 1, 0) };
+    MeasureWalk removed = { .state.log_bytes = state->log_bytes, .end = id_make(revision + 1, 0) };
     if (revision < state->revision) {
         removed.state.log_bytes = 0;
         if (!engine->kind->walk_sizes(engine, id_make(state->compacted + 1, 0), measure_visit,
@@ -92,16 +92,16 @@ bool execute_can_purge(const EngineState *state)
     return state->purged + 1 < purge_end(state);
 }
 
-typedef struct Purging {
+typedef struct PurgeWalk {
     Arena *arena;
     int64_t end;
     uint32_t max;
     VEC(ChangeRow) rows;
-} Purging;
+} PurgeWalk;
 
 static bool purge_visit(void *context, const ChangeRow *row)
 {
-    Purging *purging = context;
+    PurgeWalk *purging = context;
     if (row->id >= purging->end || purging->rows.len == purging->max) {
         return false;
     }
@@ -131,7 +131,7 @@ static bool purge_row(Engine *engine, const ChangeRow *row, Error *err)
 
 bool execute_purge(Engine *engine, EngineState *state, uint32_t rows, Arena *arena, Error *err)
 {
-    Purging purging = { .arena = arena, .end = purge_end(state), .max = rows };
+    PurgeWalk purging = { .arena = arena, .end = purge_end(state), .max = rows };
     if (!engine->kind->walk_changes(engine, state->purged + 1, purge_visit, &purging, err)) {
         return false;
     }
@@ -147,7 +147,7 @@ bool execute_purge(Engine *engine, EngineState *state, uint32_t rows, Arena *are
 
 /* --- Reading batches ------------------------------------------------------------------------- */
 
-typedef struct Scanning {
+typedef struct ScanWalk {
     Engine *engine;
     LogScan *scan;
     Arena *arena;
@@ -155,7 +155,7 @@ typedef struct Scanning {
     size_t bytes;
     Error *err;
     bool failed;
-} Scanning;
+} ScanWalk;
 
 static StoreKv copy_kv(Arena *arena, const ChangeRow *row)
 {
@@ -169,7 +169,7 @@ static StoreKv copy_kv(Arena *arena, const ChangeRow *row)
 
 static bool scan_visit(void *context, const ChangeRow *row)
 {
-    Scanning *scanning = context;
+    ScanWalk *scanning = context;
     LogScan *scan = scanning->scan;
     bool in_range = range_has(scan->key, scan->end, row->key);
     bool full = scan->events.len == STORE_BATCH_EVENTS || scanning->bytes >= STORE_BATCH_BYTES;
@@ -209,7 +209,7 @@ bool execute_scan(Engine *engine, LogScan *scan, Arena *arena, Error *err)
         return true;
     }
     scan->next_id = id_make(scan->state.revision + 1, 0);
-    Scanning scanning = { .engine = engine, .scan = scan, .arena = arena, .err = err };
+    ScanWalk scanning = { .engine = engine, .scan = scan, .arena = arena, .err = err };
     return engine->kind->walk_changes(engine, scan->from_id, scan_visit, &scanning, err) &&
            !scanning.failed;
 }

@@ -90,7 +90,7 @@ static bool read_id(Engine *engine, char out[MARK_ID_MAX], Error *err)
 
 static void set_loss_error(LocalStore *store, const char *path, int64_t revision)
 {
-    store->damage.is_there = true;
+    store->damage.exists = true;
     snprintf(store->damage.text, sizeof store->damage.text,
              "%.180s lost acknowledged writes: it ends at revision %" PRId64 ", but %" PRId64
              " was acknowledged; restore a backup ('eden backup restore FILE'), or continue "
@@ -108,7 +108,7 @@ static bool read_mark(LocalStore *store, bool *found, Error *err)
         return false;
     }
     *found = parse(text, &store->mark, &damage);
-    store->damage.is_there = damage.len > 0;
+    store->damage.exists = damage.len > 0;
     snprintf(store->damage.text, sizeof store->damage.text, "%" STR_FMT, STR_ARG(damage));
     return true;
 }
@@ -143,7 +143,7 @@ bool damage_open(LocalStore *store, Error *err)
     int64_t revision = store->state.revision;
     bool is_new = !found || revision > store->mark.revision ||
                   (id[0] != '\0' && strcmp(store->mark.id, id) != 0);
-    if (found && revision < store->mark.revision && !store->damage.is_there) {
+    if (found && revision < store->mark.revision && !store->damage.exists) {
         set_loss_error(store, store->path, revision);
         is_new = true;
     }
@@ -192,9 +192,9 @@ void damage_record(LocalStore *store, const Error *why)
 {
     Error ignored;
     pthread_mutex_lock(&store->mutex);
-    bool is_new = !store->damage.is_there;
+    bool is_new = !store->damage.exists;
     if (is_new) {
-        store->damage.is_there = true;
+        store->damage.exists = true;
         snprintf(store->damage.text, sizeof store->damage.text, "%.*s", MARK_DAMAGE_MAX - 1,
                  why->text);
         if (store->mark.file.descriptor >= 0) {
@@ -207,7 +207,7 @@ void damage_record(LocalStore *store, const Error *why)
 bool damage_refuses(LocalStore *store, Error *err)
 {
     pthread_mutex_lock(&store->mutex);
-    bool refuses = store->damage.is_there;
+    bool refuses = store->damage.exists;
     if (refuses) {
         error_set(err, ERROR_UNAVAILABLE, "the store is damaged and read-only: %s",
                   store->damage.text);
@@ -232,10 +232,10 @@ bool damage_check(LocalStore *store, int64_t revision, Error *err)
     if (!found || is_foreign(&store->mark, id)) {
         return true;
     }
-    if (revision < store->mark.revision && !store->damage.is_there) {
+    if (revision < store->mark.revision && !store->damage.exists) {
         set_loss_error(store, store->path, revision);
     }
-    return !store->damage.is_there || error_set(err, ERROR_OS, "%s", store->damage.text);
+    return !store->damage.exists || error_set(err, ERROR_OS, "%s", store->damage.text);
 }
 
 /* Clients that have seen earlier revisions resync, because none of them is in the log. */
@@ -273,7 +273,7 @@ bool damage_find_loss(LocalStore *store, StoreAccepted *out, Error *err)
         return false;
     }
     bool lost = found && state.revision < store->mark.revision;
-    if (!lost && !store->damage.is_there) {
+    if (!lost && !store->damage.exists) {
         return error_set(err, ERROR_CONFLICT, "%s is not damaged; there is nothing to accept",
                          store->path);
     }

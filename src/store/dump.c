@@ -10,8 +10,8 @@
 #include "store/dump_format.h"
 
 enum {
-    FIRST_KEYS = 8, /* for the first piece, when sizes are unknown */
-    MOST_KEYS = 2000,
+    KEYS_INITIAL = 8, /* for the first piece, when sizes are unknown */
+    KEYS_MAX = 2000,
     PIECE = 256 << 10, /* target size of a piece in bytes */
 };
 
@@ -29,7 +29,7 @@ struct StoreDump {
     Buf next_key; /* first key of the next piece; empty: the start of the store */
     Sha256 content, digest;
     uint32_t limit; /* number of keys to read for the next piece */
-    bool is_started, is_over;
+    bool is_started, is_ended;
     bool is_last; /* no keys follow those that were read */
 
     /* Records that wait for the TTLs of their leases: */
@@ -39,7 +39,7 @@ struct StoreDump {
     LeaseTime *leases;
     uint32_t lease_count;
     uint32_t lease_queried; /* the last lease that was queried */
-    uint32_t waits;         /* number of pending calls */
+    uint32_t pending_calls; /* number of pending calls */
     bool is_dropped;        /* the owner has freed it */
 };
 
@@ -51,7 +51,7 @@ StoreDump *store_dump_new(const StoreDumpSpec *spec)
     memcpy(dump->head.store_id, spec->store_id.data, spec->store_id.len);
     dump->out = buf_make(BUF_UNLIMITED);
     dump->next_key = buf_make(BUF_UNLIMITED);
-    dump->limit = FIRST_KEYS;
+    dump->limit = KEYS_INITIAL;
     arena_init(&dump->arena, ARENA_UNLIMITED);
     sha256_start(&dump->content);
     sha256_start(&dump->digest);
@@ -73,7 +73,7 @@ void store_dump_free(StoreDump *dump)
     }
     store_release(TAKE(dump->hold));
     dump->is_dropped = true;
-    if (dump->waits == 0) {
+    if (dump->pending_calls == 0) {
         destroy(dump);
     }
 }
@@ -119,8 +119,8 @@ static void put_end(StoreDump *dump)
 
 void store_dump_put_failure(Buf *out, const Error *why)
 {
-    Str text = str_slice(str_from_c(why->text), 0, STORE_DUMP_WHY_MAX);
-    buf_put_char(out, DUMP_BROKEN);
+    Str text = str_slice(str_from_c(why->text), 0, STORE_DUMP_REASON_MAX);
+    buf_put_char(out, DUMP_FAILURE);
     dump_put_number(out, 2, text.len);
     for (size_t i = 0; i < text.len; i++) {
         buf_put_char(out, dump_is_text(text.data[i]) ? text.data[i] : '?');
@@ -134,15 +134,15 @@ static void deliver(StoreDump *dump, const Error *err)
 {
     StoreDumpPiece piece = { .bytes = buf_str(&dump->out),
                              .head = &dump->head,
-                             .end = dump->is_over && err == NULL ? &dump->end : NULL };
-    if (err != NULL || dump->is_over) {
-        dump->is_over = true;
+                             .end = dump->is_ended && err == NULL ? &dump->end : NULL };
+    if (err != NULL || dump->is_ended) {
+        dump->is_ended = true;
         store_release(TAKE(dump->hold));
     }
-    dump->waits++; /* keeps the dump alive until the end of this function */
+    dump->pending_calls++; /* keeps the dump alive until the end of this function */
     dump->spec.done(dump->spec.context, err == NULL ? &piece : NULL, err);
-    dump->waits--;
-    if (dump->is_dropped && dump->waits == 0) {
+    dump->pending_calls--;
+    if (dump->is_dropped && dump->pending_calls == 0) {
         destroy(dump);
     }
 }
@@ -153,7 +153,7 @@ static void set_limit(StoreDump *dump, size_t bytes)
 {
     size_t average = dump->kv_count == 0 ? 1 : bytes / dump->kv_count + 1;
     size_t fitting = PIECE / average + 1;
-    size_t max = (size_t)dump->limit * 4 < MOST_KEYS ? (size_t)dump->limit * 4 : MOST_KEYS;
+    size_t max = (size_t)dump->limit * 4 < KEYS_MAX ? (size_t)dump->limit * 4 : KEYS_MAX;
     dump->limit = (uint32_t)(fitting < max ? fitting : max);
 }
 
@@ -180,7 +180,7 @@ static void finish_piece(StoreDump *dump)
     }
     sha256_add(&dump->content, str_from_offset(buf_str(&dump->out), start));
     set_limit(dump, dump->out.len - start);
-    dump->is_over = dump->is_last;
+    dump->is_ended = dump->is_last;
     if (dump->is_last) {
         put_end(dump);
     }
@@ -205,7 +205,7 @@ static void query_leases(StoreDump *dump);
 static void on_lease(void *context, const StoreLease *lease, const Error *err)
 {
     StoreDump *dump = context;
-    dump->waits--;
+    dump->pending_calls--;
     if (dump->is_dropped) {
         destroy(dump);
     } else if (err != NULL && err->kind != ERROR_NOT_FOUND) {
@@ -226,7 +226,7 @@ static void query_leases(StoreDump *dump)
     }
     int64_t id = dump->leases[dump->lease_queried++].id;
     if (store_lease_time_to_live(dump->spec.store, id, false, on_lease, dump, &err)) {
-        dump->waits++;
+        dump->pending_calls++;
     } else {
         deliver(dump, &err);
     }
@@ -298,7 +298,7 @@ static void fail(StoreDump *dump, const Error *err)
 static void on_keys(void *context, const StoreReply *reply, const Error *err)
 {
     StoreDump *dump = context;
-    dump->waits--;
+    dump->pending_calls--;
     if (dump->is_dropped) {
         destroy(dump);
         return;
@@ -321,7 +321,7 @@ static void on_keys(void *context, const StoreReply *reply, const Error *err)
 
 bool store_dump_next(StoreDump *dump, Error *err)
 {
-    BUG_IF(dump->is_over);
+    BUG_IF(dump->is_ended);
     StoreOp op = { .kind = STORE_RANGE,
                    .key = dump->next_key.len > 0 ? buf_str(&dump->next_key) : STORE_ALL,
                    .end = STORE_ALL,
@@ -331,6 +331,6 @@ bool store_dump_next(StoreDump *dump, Error *err)
     if (!store_op(dump->spec.store, &op, on_keys, dump, err)) {
         return false;
     }
-    dump->waits++;
+    dump->pending_calls++;
     return true;
 }

@@ -22,12 +22,12 @@
 
 enum {
     STORE_DUMP_ID_MAX = 63,
-    STORE_DUMP_WHY_MAX = 400,
+    STORE_DUMP_REASON_MAX = 400,
 
     DUMP_KEY = 'k',
     DUMP_LEASED = 'l',
     DUMP_END = 'e',
-    DUMP_BROKEN = 'x',
+    DUMP_FAILURE = 'x',
 };
 
 typedef struct StoreDumpHead {

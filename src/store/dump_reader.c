@@ -13,9 +13,9 @@ enum {
     STATE_LEASED,
     STATE_BODY,
     STATE_END,
-    STATE_BROKEN,
-    STATE_WHY,
-    STATE_WHOLE,
+    STATE_FAILURE,
+    STATE_REASON,
+    STATE_COMPLETE,
     STATE_FAILED,
 };
 
@@ -92,7 +92,7 @@ static bool read_kind(StoreDumpReader *reader, Str block, Error *err)
     case DUMP_KEY: expect(reader, STATE_KEY, KEY_HEAD); break;
     case DUMP_LEASED: expect(reader, STATE_LEASED, LEASED_HEAD); break;
     case DUMP_END: expect(reader, STATE_END, END_COUNTED + SHA256_HEX); return true;
-    case DUMP_BROKEN: expect(reader, STATE_BROKEN, 2); return true;
+    case DUMP_FAILURE: expect(reader, STATE_FAILURE, 2); return true;
     default: return damaged(reader, "unknown kind of record", err);
     }
     sha256_add(&reader->content, block);
@@ -153,17 +153,17 @@ static bool read_end(StoreDumpReader *reader, Str block, Error *err)
         return error_set(err, ERROR_INVALID, "it has %lld keys, but its end record specifies %llu",
                          (long long)end->count, (unsigned long long)count);
     }
-    expect(reader, STATE_WHOLE, 0);
+    expect(reader, STATE_COMPLETE, 0);
     return true;
 }
 
 static bool read_failure(StoreDumpReader *reader, Str block, Error *err)
 {
     uint64_t len = dump_take_number(&block, 2);
-    if (len == 0 || len > STORE_DUMP_WHY_MAX) {
+    if (len == 0 || len > STORE_DUMP_REASON_MAX) {
         return damaged(reader, "invalid failure record", err);
     }
-    expect(reader, STATE_WHY, (size_t)len);
+    expect(reader, STATE_REASON, (size_t)len);
     return true;
 }
 
@@ -190,8 +190,8 @@ static bool read_block(StoreDumpReader *reader, Str block, Error *err)
     case STATE_LEASED: return read_key(reader, block, err);
     case STATE_BODY: return read_body(reader, block, err);
     case STATE_END: return read_end(reader, block, err);
-    case STATE_BROKEN: return read_failure(reader, block, err);
-    case STATE_WHY: return read_reason(reader, block, err);
+    case STATE_FAILURE: return read_failure(reader, block, err);
+    case STATE_REASON: return read_reason(reader, block, err);
     default: BUG("reading on after a dump failed");
     }
 }
@@ -216,7 +216,7 @@ static bool next_block(StoreDumpReader *reader, Str *bytes, Str *out)
 bool store_dump_reader_feed(StoreDumpReader *reader, Str *bytes, Error *err)
 {
     Str block;
-    while (bytes->len > 0 && reader->state != STATE_WHOLE) {
+    while (bytes->len > 0 && reader->state != STATE_COMPLETE) {
         if (next_block(reader, bytes, &block) && !read_block(reader, block, err)) {
             reader->state = STATE_FAILED;
             return false;
@@ -227,7 +227,7 @@ bool store_dump_reader_feed(StoreDumpReader *reader, Str *bytes, Error *err)
 
 bool store_dump_reader_is_complete(const StoreDumpReader *reader)
 {
-    return reader->state == STATE_WHOLE;
+    return reader->state == STATE_COMPLETE;
 }
 
 bool store_dump_reader_finish(const StoreDumpReader *reader, Error *err)

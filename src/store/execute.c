@@ -276,16 +276,16 @@ static bool execute_put(Execution *x, const StoreOp *op, StoreOpReply *reply)
     return change(x, &row, &to, &event);
 }
 
-typedef struct Collecting {
+typedef struct CollectWalk {
     Arena *arena;
     VEC(KeyRow) rows;
     uint32_t max;
     size_t bytes;
-} Collecting;
+} CollectWalk;
 
 static bool collect_visit(void *context, const KeyRow *row)
 {
-    Collecting *collecting = context;
+    CollectWalk *collecting = context;
     if (row->version > 0) {
         KeyRow copy = *row;
         copy.key = arena_copy(collecting->arena, row->key);
@@ -297,7 +297,7 @@ static bool collect_visit(void *context, const KeyRow *row)
 
 typedef VEC(StoreKv) StoreKvs;
 
-static bool delete_rows(Execution *x, const Collecting *rows, StoreKvs *previous)
+static bool delete_rows(Execution *x, const CollectWalk *rows, StoreKvs *previous)
 {
     for (uint32_t i = 0; i < rows->rows.len; i++) {
         const KeyRow *row = &rows->rows.items[i];
@@ -321,7 +321,7 @@ static bool delete_rows(Execution *x, const Collecting *rows, StoreKvs *previous
 static bool delete_walk(Execution *x, KeyWalk walk, StoreKvs *previous, int64_t *count)
 {
     for (;;) {
-        Collecting piece = { .arena = x->arena, .max = DELETE_PIECE };
+        CollectWalk piece = { .arena = x->arena, .max = DELETE_PIECE };
         if (!x->engine->kind->walk_keys(x->engine, &walk, collect_visit, &piece, x->err) ||
             !delete_rows(x, &piece, previous)) {
             return false;
@@ -346,7 +346,7 @@ static bool execute_delete(Execution *x, const StoreOp *op, StoreOpReply *reply)
             return false;
         }
     } else {
-        Collecting single = { .arena = x->arena, .max = 1 };
+        CollectWalk single = { .arena = x->arena, .max = 1 };
         KeyRow row;
         if (!x->engine->kind->find_key(x->engine, op->key, &row, x->err)) {
             return false;
@@ -495,7 +495,7 @@ bool execute_revoke(Engine *engine, EngineState *state, int64_t lease, Arena *ar
 bool execute_lease_keys(Engine *engine, int64_t lease, Arena *arena, const Str **keys,
                         uint32_t *count, Error *err)
 {
-    Collecting all = { .arena = arena, .max = UINT32_MAX };
+    CollectWalk all = { .arena = arena, .max = UINT32_MAX };
     KeyWalk walk = { .lease = lease };
     if (!engine->kind->walk_keys(engine, &walk, collect_visit, &all, err)) {
         return false;

@@ -8,10 +8,11 @@
 #include "base/memory.h"
 
 enum {
-    PARTS = 64,                  /* points are recorded at this fraction of each limit */
-    FREED = 16,                  /* fraction of `keep_bytes` that is freed */
-    SLACK = 8,                   /* tolerated excess, as a fraction of `keep_revisions` */
-    PLACES = HISTORY_POINTS / 4, /* number of points to retain when there are too many */
+    PARTS = 64,          /* points are recorded at this fraction of each limit */
+    FREED_FRACTION = 16, /* fraction of `keep_bytes` that is freed */
+    SLACK = 8,           /* tolerated excess, as a fraction of `keep_revisions` */
+    POINTS_PER_DISTANCE =
+        HISTORY_POINTS / 4, /* number of points to retain when there are too many */
 };
 
 void history_clear(History *history)
@@ -22,7 +23,7 @@ void history_clear(History *history)
 
 static bool is_part(int64_t distance, int64_t total)
 {
-    return total > 0 && distance * PLACES >= total;
+    return total > 0 && distance * POINTS_PER_DISTANCE >= total;
 }
 
 /* Removes points that are close to the previous one in relation to the total, so that old points do
@@ -106,7 +107,8 @@ const HistoryPoint *history_due(const History *history, const EngineState *state
 {
     const HistoryPoint *due = NULL;
     bool is_large = history->keep_bytes >= 0 && state->log_bytes > history->keep_bytes;
-    int64_t excess = state->log_bytes - (history->keep_bytes - history->keep_bytes / FREED);
+    int64_t excess =
+        state->log_bytes - (history->keep_bytes - history->keep_bytes / FREED_FRACTION);
     for (uint32_t i = 0; i < history->count; i++) {
         const HistoryPoint *point = &history->points[i];
         if (point->revision <= state->compacted) {

@@ -69,7 +69,7 @@ bool job_admit(LocalStore *store, size_t bytes, Error *err)
     return true;
 }
 
-static void count_in(LocalStore *store, Job *job)
+static void job_count(LocalStore *store, Job *job)
 {
     if (job->bytes > 0) {
         store->pending++;
@@ -99,7 +99,7 @@ static void enqueue(LocalStore *store, JobList *list, Job *job, Worker *worker)
 
 void store_start_write(LocalStore *store, Job *job)
 {
-    count_in(store, job);
+    job_count(store, job);
     store->writes_called++;
     if (!store->threaded) {
         enqueue(store, &store->writes, job, NULL);
@@ -116,7 +116,7 @@ void store_start_write(LocalStore *store, Job *job)
 
 void store_start_read(LocalStore *store, Job *job)
 {
-    count_in(store, job);
+    job_count(store, job);
     if (job->after > store->writes_answered) {
         job_list_add(&store->held, job);
     } else {
@@ -133,7 +133,7 @@ void store_release_reads(LocalStore *store)
 
 void store_start_verify(LocalStore *store, Job *job)
 {
-    count_in(store, job);
+    job_count(store, job);
     if (store->threaded && store->verify_worker == NULL) {
         store->verify_worker = worker_new(work_verify, store);
     }
@@ -142,7 +142,7 @@ void store_start_verify(LocalStore *store, Job *job)
 
 void store_start_answer(LocalStore *store, Job *job)
 {
-    count_in(store, job);
+    job_count(store, job);
     job_list_add(&store->answers, job);
     loop_defer(store->base.loop, &store->answer_task);
 }

@@ -23,11 +23,11 @@ struct StoreLoad {
     StoreDumpReader reader;
     Arena arena; /* holds the records of a group */
     VEC(StoreDumpRecord) records;
-    size_t bytes;       /* size of the records */
-    int64_t last_lease; /* the last granted lease */
-    uint32_t waits;     /* number of pending calls */
-    bool is_ended;      /* end of input */
-    Error err;          /* the first error */
+    size_t bytes;           /* size of the records */
+    int64_t last_lease;     /* the last granted lease */
+    uint32_t pending_calls; /* number of pending calls */
+    bool is_ended;          /* end of input */
+    Error err;              /* the first error */
     StoreLoaded loaded;
     char piece[PIECE];
 };
@@ -57,13 +57,13 @@ static void record_error(StoreLoad *load, const Error *err)
 static void written(void *context, const StoreReply *reply, const Error *err)
 {
     StoreLoad *load = context;
-    load->waits--;
+    load->pending_calls--;
     if (err != NULL) {
         record_error(load, err);
     } else if (reply->revision > load->loaded.revision) {
         load->loaded.revision = reply->revision;
     }
-    if (load->waits == 0) {
+    if (load->pending_calls == 0) {
         load_next_group(load);
     }
 }
@@ -75,9 +75,9 @@ static void put_batch(StoreLoad *load, const StoreOp *ops, uint32_t count)
     if (count == 0) {
         return;
     }
-    load->waits++;
+    load->pending_calls++;
     if (!store_txn(load->spec.store, &txn, written, load, &err)) {
-        load->waits--;
+        load->pending_calls--;
         record_error(load, &err);
     }
 }
@@ -113,7 +113,7 @@ static void put_records(StoreLoad *load)
 static void leases_granted(StoreLoad *load)
 {
     put_records(load);
-    if (load->waits == 0) {
+    if (load->pending_calls == 0) {
         load_next_group(load);
     }
 }
@@ -122,11 +122,11 @@ static void leases_granted(StoreLoad *load)
 static void granted(void *context, const StoreLease *lease, const Error *err)
 {
     StoreLoad *load = context;
-    load->waits--;
+    load->pending_calls--;
     if (err != NULL && err->kind != ERROR_CONFLICT) {
         record_error(load, err);
     }
-    if (load->waits == 0) {
+    if (load->pending_calls == 0) {
         leases_granted(load);
     }
 }
@@ -141,10 +141,10 @@ static void grant_leases(StoreLoad *load)
             continue;
         }
         load->last_lease = record->lease;
-        load->waits++;
+        load->pending_calls++;
         if (!store_lease_grant(load->spec.store, record->ttl_s, record->lease, granted, load,
                                &err)) {
-            load->waits--;
+            load->pending_calls--;
             record_error(load, &err);
             break;
         }
@@ -218,7 +218,7 @@ static void load_next_group(StoreLoad *load)
         compact(load);
     } else {
         grant_leases(load);
-        if (load->waits == 0) {
+        if (load->pending_calls == 0) {
             leases_granted(load);
         }
     }

@@ -125,7 +125,7 @@ static void report_loss(LocalStore *store)
 /* The owner may close the store from here. */
 static void report_damage(LocalStore *store)
 {
-    if (store->notified_damage.is_there && !store->damage_reported) {
+    if (store->notified_damage.exists && !store->damage_reported) {
         store->damage_reported = true;
         if (store->settings.damaged != NULL) {
             store->settings.damaged(store->settings.context, store->notified_damage.text);
@@ -360,11 +360,11 @@ static StoreStatus known_status(const LocalStore *store)
         .commits = store->notified.commits,
         .writes = store->writes_answered,
     };
-    status.condition = store->notified_damage.is_there  ? STORE_DAMAGED
-                       : store->notified.loss.is_lost   ? STORE_LOST
-                       : store->notified.space.is_short ? STORE_FULL
-                       : !store->notified.writable      ? STORE_UNWRITABLE
-                                                        : STORE_OK;
+    status.condition = store->notified_damage.exists  ? STORE_DAMAGED
+                       : store->notified.loss.is_lost ? STORE_LOST
+                       : store->notified.space.is_low ? STORE_FULL
+                       : !store->notified.writable    ? STORE_UNWRITABLE
+                                                      : STORE_OK;
     status.writable = status.condition == STORE_OK;
     snprintf(status.reason, sizeof status.reason, "%s",
              status.condition == STORE_DAMAGED ? store->notified_damage.text
@@ -385,8 +385,8 @@ static StoreStatus local_status(const Store *base, bool check_disk)
         status.writable = false;
         snprintf(status.reason, sizeof status.reason, "%s", LOST_TEXT);
     } else if (status.condition == STORE_OK &&
-               space_is_short(&store->notified.space, directory_disk_free(&store->directory),
-                              store->notified.space.free_bytes)) {
+               space_is_low(&store->notified.space, directory_disk_free(&store->directory),
+                            store->notified.space.free_bytes)) {
         status.condition = STORE_FULL;
         status.writable = false;
         snprintf(status.reason, sizeof status.reason, "%s", FULL_TEXT);
@@ -499,7 +499,7 @@ bool store_open_sqlite(Loop *loop, const char *directory, const StoreSettings *s
         store->write_worker = worker_new(work_write, store);
         store->read_worker = worker_new(work_read, store);
     }
-    if (store->damage.is_there) {
+    if (store->damage.exists) {
         loop_defer(loop, &store->deliver_task);
     }
     if (store->settings.verify_ms > 0) {

@@ -78,7 +78,7 @@ typedef struct StoreSpace {
     int64_t disk;       /* size of the disk; 0: unknown */
     int64_t free_bytes; /* free bytes inside the database, when last checked */
     int64_t held;       /* size of the reserve file; 0: there is none */
-    bool is_short;      /* writes that need space are rejected */
+    bool is_low;        /* writes that need space are rejected */
 } StoreSpace;
 
 /* Notifications from the writer to the loop, in addition to jobs. */
@@ -99,7 +99,7 @@ enum {
 };
 
 typedef struct StoreDamage {
-    bool is_there;
+    bool exists;
     char text[MARK_DAMAGE_MAX]; /* includes the command to run */
 } StoreDamage;
 
@@ -259,7 +259,7 @@ bool space_release_all(LocalStore *store);
  * enough. */
 void space_update(LocalStore *store);
 /* Pure: whether `free` on the disk and `free_bytes` in the database are too little. */
-bool space_is_short(const StoreSpace *space, int64_t free, int64_t free_bytes);
+bool space_is_low(const StoreSpace *space, int64_t free, int64_t free_bytes);
 /* Frees the reserve. Returns false if there is none. */
 bool space_release(LocalStore *store);
 bool space_needs_space(const Job *job);

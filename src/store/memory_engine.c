@@ -20,10 +20,10 @@ typedef struct MemoryLease {
     int64_t id, ttl_s;
 } MemoryLease;
 
-typedef struct Sorted {
+typedef struct SortedArray {
     void **items;
     size_t count, cap;
-} Sorted;
+} SortedArray;
 
 typedef enum UndoKind {
     UNDO_KEY,    /* restore the previous row; NULL in `key`: delete the row named as `now` */
@@ -45,7 +45,7 @@ typedef struct Undo {
 
 typedef struct MemoryEngine {
     Engine engine;
-    Sorted keys, changes, leases;
+    SortedArray keys, changes, leases;
     EngineState state;
     size_t bytes;
     Undo *undos;
@@ -72,7 +72,7 @@ static void *grow(void *items, size_t *cap, size_t size)
     return grown;
 }
 
-static void sorted_insert(Sorted *sorted, size_t at, void *item)
+static void sorted_insert(SortedArray *sorted, size_t at, void *item)
 {
     if (sorted->count == sorted->cap) {
         sorted->items = grow(sorted->items, &sorted->cap, sizeof(void *));
@@ -82,7 +82,7 @@ static void sorted_insert(Sorted *sorted, size_t at, void *item)
     sorted->count++;
 }
 
-static void *sorted_remove(Sorted *sorted, size_t at)
+static void *sorted_remove(SortedArray *sorted, size_t at)
 {
     void *item = sorted->items[at];
     sorted->count--;
@@ -445,7 +445,7 @@ static int64_t memory_bytes(Engine *engine)
     return (int64_t)((MemoryEngine *)engine)->bytes;
 }
 
-static void sorted_clear(Sorted *sorted)
+static void sorted_clear(SortedArray *sorted)
 {
     for (size_t i = 0; i < sorted->count; i++) {
         free(sorted->items[i]);

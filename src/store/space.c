@@ -71,7 +71,7 @@ static int64_t threshold(const StoreSpace *space)
     return space->bytes + space->bytes / 2;
 }
 
-bool space_is_short(const StoreSpace *space, int64_t free, int64_t free_bytes)
+bool space_is_low(const StoreSpace *space, int64_t free, int64_t free_bytes)
 {
     return space->bytes > 0 && free + space->held + free_bytes < threshold(space);
 }
@@ -88,9 +88,9 @@ void space_update(LocalStore *store)
         free -= reserve(store, space->bytes) ? space->bytes : 0;
     }
     space->free_bytes =
-        space_is_short(space, free, 0) ? store->writer->kind->free_bytes(store->writer) : 0;
-    space->is_short = space_is_short(space, free, space->free_bytes);
-    store->writer->is_low_on_space = space->is_short || space->held < space->bytes;
+        space_is_low(space, free, 0) ? store->writer->kind->free_bytes(store->writer) : 0;
+    space->is_low = space_is_low(space, free, space->free_bytes);
+    store->writer->is_low_on_space = space->is_low || space->held < space->bytes;
 }
 
 /* Released in steps, because another process that fills the disk may use what is released. */
@@ -102,7 +102,7 @@ bool space_release(LocalStore *store)
         return false;
     }
     int64_t remaining = (space->held - space->bytes / RELEASES) / PAGE * PAGE;
-    space->is_short = store->writer->is_low_on_space = true;
+    space->is_low = store->writer->is_low_on_space = true;
     if (remaining > 0 && reserve(store, remaining)) {
         return true;
     }
@@ -132,7 +132,7 @@ bool space_refuses(const LocalStore *store, const Job *job, Error *err)
 {
     /* A reserved lease may use free space, but not the reserve. */
     bool is_reserved = job->kind == JOB_GRANT && job->txn.urgent;
-    if (!store->space.is_short || !space_needs_space(job) || is_reserved) {
+    if (!store->space.is_low || !space_needs_space(job) || is_reserved) {
         return false;
     }
     error_set(err, ERROR_UNAVAILABLE,

@@ -23,23 +23,23 @@
 enum {
     WAIT_MS = 20, /* time to wait for readers when the log is large */
     /* the writer copies the remainder when the log exceeds its limit by this factor */
-    REST_FACTOR = 4,
+    WAIT_FACTOR = 4,
     /* the writer waits for the thread and for readers when the log exceeds its limit by this
      * factor */
     LARGE_FACTOR = 8,
-    LEFT_PART = 10,   /* fraction of the limit that may be left to the writer */
-    TIGHT_PAGES = 64, /* limit of the log while the disk is nearly full */
+    REMAINDER_PART = 10, /* fraction of the limit that may be left to the writer */
+    TIGHT_PAGES = 64,    /* limit of the log while the disk is nearly full */
 };
 
 typedef enum CheckpointState {
     CHECKPOINT_IDLE,
     CHECKPOINT_RUNNING,
-    CHECKPOINT_LEFT, /* the thread is done; the writer copies the remainder */
+    CHECKPOINT_REMAINDER, /* the thread is done; the writer copies the remainder */
 } CheckpointState;
 
 struct Checkpoint {
     SqliteEngine *writer;
-    SqliteEngine *own; /* the thread's connection */
+    SqliteEngine *connection; /* the thread's connection */
     Worker *worker;
     pthread_mutex_t mutex;
     pthread_cond_t done;
@@ -101,13 +101,13 @@ static void run_checkpoint(void *context)
     int copied;
     do {
         before = remaining;
-        if (!copy_pages(checkpoint->own, SQLITE_CHECKPOINT_PASSIVE, &copied) ||
-            !sync_database(checkpoint->own)) {
+        if (!copy_pages(checkpoint->connection, SQLITE_CHECKPOINT_PASSIVE, &copied) ||
+            !sync_database(checkpoint->connection)) {
             break;
         }
         remaining = (int64_t)atomic_load(&writer->wal_pages) - copied;
-    } while (remaining > writer->wal_limit / LEFT_PART && remaining < before);
-    set_state(checkpoint, CHECKPOINT_LEFT);
+    } while (remaining > writer->wal_limit / REMAINDER_PART && remaining < before);
+    set_state(checkpoint, CHECKPOINT_REMAINDER);
 }
 
 static bool is_large(const SqliteEngine *sqlite)
@@ -118,7 +118,7 @@ static bool is_large(const SqliteEngine *sqlite)
 /* Runs on the writer's thread. A passive checkpoint does not wait for readers. If the log keeps
  * growing because there was always one, readers are waited for, but only briefly, since one of them
  * may be verifying every page. */
-static void copy_rest(SqliteEngine *sqlite, bool tight)
+static void copy_remainder(SqliteEngine *sqlite, bool tight)
 {
     int ignored,
         mode = tight || is_large(sqlite) ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE;
@@ -130,10 +130,10 @@ void checkpoint_record_failure(SqliteEngine *sqlite)
 {
     Checkpoint *checkpoint = sqlite->checkpoint;
     if (checkpoint != NULL && get_state(checkpoint, false) != CHECKPOINT_RUNNING &&
-        checkpoint->own->engine.broken && !sqlite->engine.broken) {
+        checkpoint->connection->engine.broken && !sqlite->engine.broken) {
         sqlite->engine.broken = true;
         snprintf(sqlite->engine.broken_text, sizeof sqlite->engine.broken_text, "%s",
-                 checkpoint->own->engine.broken_text);
+                 checkpoint->connection->engine.broken_text);
     }
 }
 
@@ -149,16 +149,16 @@ void checkpoint_trim(SqliteEngine *sqlite)
     }
     uint32_t pages = atomic_load(&sqlite->wal_pages);
     bool tight = sqlite->engine.is_low_on_space && pages >= TIGHT_PAGES;
-    if (state == CHECKPOINT_LEFT) { /* possibly the entire log was copied */
+    if (state == CHECKPOINT_REMAINDER) { /* possibly the entire log was copied */
         set_state(checkpoint, CHECKPOINT_IDLE);
         sqlite->next_checkpoint = pages + sqlite->wal_limit;
     }
     if (pages < sqlite->wal_limit) { /* the log has started over */
         sqlite->next_checkpoint = sqlite->wal_limit;
     }
-    if (tight || (state == CHECKPOINT_LEFT && pages >= REST_FACTOR * sqlite->wal_limit) ||
+    if (tight || (state == CHECKPOINT_REMAINDER && pages >= WAIT_FACTOR * sqlite->wal_limit) ||
         (checkpoint == NULL && pages >= sqlite->next_checkpoint)) {
-        copy_rest(sqlite, tight);
+        copy_remainder(sqlite, tight);
     } else if (pages >= sqlite->next_checkpoint) { /* the log has grown beyond all copied pages */
         set_state(checkpoint, CHECKPOINT_RUNNING);
         worker_wake(checkpoint->worker);
@@ -167,13 +167,14 @@ void checkpoint_trim(SqliteEngine *sqlite)
 
 bool sqlite_engine_start_checkpoints(Engine *engine, Error *err)
 {
-    SqliteEngine *sqlite = (SqliteEngine *)engine, *own = sqlite_open_secondary(sqlite->file, err);
-    if (own == NULL) {
+    SqliteEngine *sqlite = (SqliteEngine *)engine,
+                 *connection = sqlite_open_secondary(sqlite->file, err);
+    if (connection == NULL) {
         return false;
     }
     Checkpoint *checkpoint = memory_new(sizeof *checkpoint);
     checkpoint->writer = sqlite;
-    checkpoint->own = own;
+    checkpoint->connection = connection;
     pthread_mutex_init(&checkpoint->mutex, NULL);
     pthread_cond_init(&checkpoint->done, NULL);
     checkpoint->worker = worker_new(run_checkpoint, checkpoint);
@@ -185,7 +186,7 @@ void checkpoint_free(Checkpoint *checkpoint)
 {
     if (checkpoint != NULL) {
         worker_free(checkpoint->worker);
-        sqlite_kind.close(&checkpoint->own->engine);
+        sqlite_kind.close(&checkpoint->connection->engine);
         pthread_cond_destroy(&checkpoint->done);
         pthread_mutex_destroy(&checkpoint->mutex);
         free(checkpoint);

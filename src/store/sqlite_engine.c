@@ -50,7 +50,7 @@ static const char schema[] = "CREATE TABLE keys ("
 #define KEY_COLUMNS    "key, id, version, create_revision, lease"
 #define CHANGE_COLUMNS "id, key, value, version, create_revision, lease, before"
 
-static const char *const texts[SQL_TEXTS] = {
+static const char *const texts[SQL_STATEMENT_COUNT] = {
     [SQL_BEGIN_READ] = "BEGIN",
     [SQL_BEGIN_WRITE] = "BEGIN IMMEDIATE",
     [SQL_COMMIT] = "COMMIT",
@@ -85,7 +85,7 @@ static const char *const texts[SQL_TEXTS] = {
     [SQL_DROP_LEASE] = "DELETE FROM leases WHERE id = ?",
     [SQL_WALK_LEASES] = "SELECT id, ttl_s FROM leases",
     [SQL_PAGES] = "PRAGMA page_count",
-    [SQL_SPARE] = "PRAGMA freelist_count",
+    [SQL_FREE_PAGES] = "PRAGMA freelist_count",
 };
 
 bool sqlite_sync_failure(SqliteEngine *sqlite, int code)
@@ -210,7 +210,7 @@ static void free_half(SqliteEngine *sqlite)
     if (sqlite == NULL) {
         return;
     }
-    for (int i = 0; i < SQL_TEXTS; i++) {
+    for (int i = 0; i < SQL_STATEMENT_COUNT; i++) {
         sqlite3_finalize(sqlite->statements[i]);
     }
     sqlite3_close(sqlite->db);
@@ -309,7 +309,7 @@ static bool check_schema(SqliteEngine *sqlite, Error *err)
 
 static bool prepare(SqliteEngine *sqlite, Error *err)
 {
-    for (int i = 0; i < SQL_TEXTS; i++) {
+    for (int i = 0; i < SQL_STATEMENT_COUNT; i++) {
         int result = sqlite3_prepare_v3(sqlite->db, texts[i], -1, SQLITE_PREPARE_PERSISTENT,
                                         &sqlite->statements[i], NULL);
         if (result != SQLITE_OK) {

@@ -11,7 +11,7 @@ enum {
     STORE_BUSY_MS = 10000 /* timeout for locks of other connections */
 };
 
-typedef enum SqliteText {
+typedef enum SqlStatement {
     SQL_BEGIN_READ,
     SQL_BEGIN_WRITE,
     SQL_COMMIT,
@@ -40,16 +40,16 @@ typedef enum SqliteText {
     SQL_DROP_LEASE,
     SQL_WALK_LEASES,
     SQL_PAGES,
-    SQL_SPARE,
-    SQL_TEXTS
-} SqliteText;
+    SQL_FREE_PAGES,
+    SQL_STATEMENT_COUNT
+} SqlStatement;
 
 typedef struct Checkpoint Checkpoint;
 
 typedef struct SqliteEngine {
     Engine engine;
     sqlite3 *db;
-    sqlite3_stmt *statements[SQL_TEXTS];
+    sqlite3_stmt *statements[SQL_STATEMENT_COUNT];
     atomic_uint wal_pages;    /* length of the write-ahead log after the last commit */
     uint32_t wal_limit;       /* length at which it is copied into the database */
     uint32_t next_checkpoint; /* length of the log that starts the next checkpoint */

@@ -13,7 +13,7 @@ enum {
 };
 
 /* Returns the prepared statement, reset. */
-static sqlite3_stmt *sqlite_ready(SqliteEngine *sqlite, SqliteText text)
+static sqlite3_stmt *sqlite_ready(SqliteEngine *sqlite, SqlStatement text)
 {
     sqlite3_stmt *statement = sqlite->statements[text];
     sqlite3_reset(statement);
@@ -21,7 +21,7 @@ static sqlite3_stmt *sqlite_ready(SqliteEngine *sqlite, SqliteText text)
 }
 
 /* Runs a statement that returns no rows. */
-static bool sqlite_run(SqliteEngine *sqlite, SqliteText text, Error *err)
+static bool sqlite_run(SqliteEngine *sqlite, SqlStatement text, Error *err)
 {
     sqlite3_stmt *statement = sqlite->statements[text];
     int result = sqlite3_step(statement);
@@ -181,7 +181,7 @@ static bool sqlite_find_key(Engine *engine, Str key, KeyRow *out, Error *err)
     return true;
 }
 
-static SqliteText walk_text(const KeyWalk *walk)
+static SqlStatement walk_text(const KeyWalk *walk)
 {
     if (walk->lease != 0) {
         return SQL_WALK_LEASE;
@@ -196,7 +196,7 @@ static bool sqlite_walk_keys(Engine *engine, const KeyWalk *walk, KeyVisit *visi
                              Error *err)
 {
     SqliteEngine *sqlite = (SqliteEngine *)engine;
-    SqliteText text = walk_text(walk);
+    SqlStatement text = walk_text(walk);
     sqlite3_stmt *statement = sqlite_ready(sqlite, text);
     if (text == SQL_WALK_LEASE) {
         sqlite3_bind_int64(statement, 1, walk->lease);
@@ -394,7 +394,7 @@ static void sqlite_trim(Engine *engine)
     checkpoint_trim((SqliteEngine *)engine);
 }
 
-static int64_t count_pages(SqliteEngine *sqlite, SqliteText text)
+static int64_t count_pages(SqliteEngine *sqlite, SqlStatement text)
 {
     sqlite3_stmt *statement = sqlite_ready(sqlite, text);
     int64_t pages = sqlite3_step(statement) == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
@@ -410,13 +410,13 @@ static int64_t sqlite_bytes(Engine *engine)
 
 static int64_t sqlite_free_bytes(Engine *engine)
 {
-    return count_pages((SqliteEngine *)engine, SQL_SPARE) * PAGE_BYTES;
+    return count_pages((SqliteEngine *)engine, SQL_FREE_PAGES) * PAGE_BYTES;
 }
 
 static void sqlite_close(Engine *engine)
 {
     SqliteEngine *sqlite = (SqliteEngine *)engine;
-    for (int i = 0; i < SQL_TEXTS; i++) {
+    for (int i = 0; i < SQL_STATEMENT_COUNT; i++) {
         sqlite3_finalize(sqlite->statements[i]);
     }
     checkpoint_free(sqlite->checkpoint);

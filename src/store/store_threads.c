@@ -54,7 +54,7 @@ static const HistoryPoint *due_now(LocalStore *store, const EngineState *state)
 /* Without disk space all history is removed, since it is not needed to continue. */
 static bool compact_by_rule(LocalStore *store, EngineState *state, Error *err)
 {
-    if (store->space.is_short && store->history.keep_revisions >= 0) {
+    if (store->space.is_low && store->history.keep_revisions >= 0) {
         return state->revision == state->compacted ||
                execute_compact(store->writer, state, state->revision, err);
     }
@@ -64,7 +64,7 @@ static bool compact_by_rule(LocalStore *store, EngineState *state, Error *err)
 
 static bool needs_compaction(LocalStore *store, const EngineState *state)
 {
-    return (store->space.is_short && store->history.keep_revisions >= 0 &&
+    return (store->space.is_low && store->history.keep_revisions >= 0 &&
             state->revision > state->compacted) ||
            due_now(store, state) != NULL;
 }
@@ -115,7 +115,7 @@ static bool maintain(LocalStore *store)
 /* --- Writing --------------------------------------------------------------------------------- */
 
 /* Whether the request is at fault rather than the disk; then the rest of its group continues. */
-static bool is_refused(const Error *err)
+static bool is_request_error(const Error *err)
 {
     return err->kind == ERROR_INVALID || err->kind == ERROR_NOT_FOUND || err->kind == ERROR_LIMIT ||
            err->kind == ERROR_CONFLICT;
@@ -185,7 +185,7 @@ static bool perform_with_mark(const LocalStore *store, EngineState *state, Job *
         return !mark || kind->keep(engine, err);
     }
     *state = before;
-    if (!is_refused(&job->err)) {
+    if (!is_request_error(&job->err)) {
         *err = job->err;
         return false;
     }
@@ -278,7 +278,7 @@ static uint32_t write_group(LocalStore *store, Job *const *jobs, uint32_t count)
 }
 
 /* Requires the mutex. */
-static bool may_work(const LocalStore *store)
+static bool has_work(const LocalStore *store)
 {
     return !store->closing && store->answer_bytes <= ANSWERS_BYTES;
 }
@@ -288,7 +288,7 @@ static uint32_t next_group(LocalStore *store, Job **jobs)
     uint32_t count = 0;
     size_t bytes = 0;
     pthread_mutex_lock(&store->mutex);
-    while (may_work(store) && store->writes.first != NULL && count < GROUP_JOBS &&
+    while (has_work(store) && store->writes.first != NULL && count < GROUP_JOBS &&
            bytes < GROUP_BYTES) {
         jobs[count] = job_list_take(&store->writes);
         store->write_count -= store->threaded;
@@ -418,7 +418,7 @@ static bool perform_read(Engine *engine, Job *job, Error *err)
 static Job *next_jobs(LocalStore *store, JobList *list)
 {
     pthread_mutex_lock(&store->mutex);
-    Job *job = may_work(store) ? job_list_take(list) : NULL;
+    Job *job = has_work(store) ? job_list_take(list) : NULL;
     pthread_mutex_unlock(&store->mutex);
     return job;
 }

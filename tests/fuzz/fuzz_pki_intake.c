@@ -31,7 +31,7 @@ static void read_certificate(Arena *arena, const Certificate *read)
     Error err = { 0 };
     check_key(&read->key);
     BUG_IF(strlen(read->serial) > SERIAL_TEXT);
-    BUG_IF(read->has_identity && (read->is_ca || strlen(read->serial) != SERIAL_OURS ||
+    BUG_IF(read->has_identity && (read->is_ca || strlen(read->serial) != SERIAL_DIGITS ||
                                   strlen(read->enrollment) != ENROLLMENT_TEXT));
     /* A certificate not signed by one of our CAs is never accepted, not even as its own CA. */
     CertificateSet one = { read, 1 };

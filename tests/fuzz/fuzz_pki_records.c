@@ -50,7 +50,7 @@ static void read_revocations(Arena *arena, Str text)
         BUG_IF(revocation_check(&list, str_from_c(list.names[i].node), STR("00"), &err));
     }
     list.clock_ms = 1000;
-    revocation_prune(&list, 1000 + REVOCATION_READINGS_MS);
+    revocation_prune(&list, 1000 + REVOCATION_READING_INTERVAL_MS);
     for (uint32_t i = 0; i < list.serial_count; i++) {
         BUG_IF(list.serials[i].until_ms <= 1000);
     }

@@ -59,7 +59,7 @@ static bool run_ca(Tool *tool, Error *err)
 static bool run_node(Tool *tool, Error *err)
 {
     AUTO_CLEAR(Credential) ca = { 0 };
-    NodeGrant grant = { .enrollment = arg(tool, 1), .now_ms = tool->now_ms };
+    NodeCertificateSpec grant = { .enrollment = arg(tool, 1), .now_ms = tool->now_ms };
     int64_t life_s = 0;
     Str request;
     Certificate made;
@@ -86,7 +86,7 @@ static bool run_serving(Tool *tool, Error *err)
     AUTO_CLEAR(Credential) ca = { 0 };
     Str request, names[8];
     Certificate made;
-    ServingGrant grant = { .names = names, .now_ms = tool->now_ms };
+    ServingCertificateSpec grant = { .names = names, .now_ms = tool->now_ms };
     for (int i = 0; i < tool->arg_count && i < (int)COUNT_OF(names); i++) {
         names[grant.name_count++] = arg(tool, i);
     }

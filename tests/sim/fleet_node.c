@@ -212,7 +212,7 @@ static void runner_runs(SimNode *node, Run *run)
     } else if (run->step == SIM_STEPS) {
         runner_end(node, run, TAIL_ENDED);
     } else if (is_apply(run) && one_in(node, 30)) {
-        runner_end(node, run, TAIL_LEAVING);
+        runner_end(node, run, TAIL_REBOOTING);
         reboot(node);
     } else {
         begin_step(node, run);
@@ -363,14 +363,14 @@ static void perform(SimNode *node, Run *run, const QueueAction *action)
     case QUEUE_INTERRUPT:
     case QUEUE_STOP:
     case QUEUE_KILL: send_signal(node, run, action->kind); break;
-    case QUEUE_CONCLUDE: conclude(node, run, action->outcome); break;
-    case QUEUE_ADOPT_END:
+    case QUEUE_STORE_RESULT: conclude(node, run, action->outcome); break;
+    case QUEUE_STORE_LAST_RESULT:
         conclude(node, run,
                  action->outcome == NODE_CANCELED ? NODE_CANCELED
                  : run->tail == TAIL_INTERRUPTED  ? NODE_FAILED
                                                   : run->end_outcome);
         break;
-    case QUEUE_REST: break;
+    case QUEUE_WAIT: break;
     }
 }
 
@@ -463,7 +463,7 @@ static void observe(SimNode *node)
     while (node->is_agent && node->has_image) {
         make_view(node, &view);
         QueueAction action = queue_decide(&view.view);
-        if (action.kind == QUEUE_REST) {
+        if (action.kind == QUEUE_WAIT) {
             break;
         }
         if (++i > ACTIONS_MAX) {

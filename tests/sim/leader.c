@@ -374,7 +374,7 @@ static void check_leaders(World *world)
     int64_t now = loop_now_ms(world->loop);
     for (uint32_t i = 0; i < world->count; i++) {
         const Server *server = &world->servers[i];
-        if (server->leader == NULL || !leader_leads(server->leader)) {
+        if (server->leader == NULL || !leader_is_elected(server->leader)) {
             continue;
         }
         believers++;
@@ -394,7 +394,7 @@ static void check_end(World *world)
     uint32_t leaders = 0;
     for (uint32_t i = 0; i < world->count; i++) {
         const Server *server = &world->servers[i];
-        leaders += server->leader != NULL && leader_leads(server->leader);
+        leaders += server->leader != NULL && leader_is_elected(server->leader);
     }
     if (leaders != 1) {
         world_fail(world, "in the calm not one server leads", "", leaders);

@@ -105,7 +105,7 @@ static void possibly_lost_facts_are_sent_again(void **state)
 {
     Fixture *f = *state;
     facts_feed_stored(f->feed, 1);
-    facts_feed_repeat(f->feed);
+    facts_feed_resend(f->feed);
     while (f->sent < 2) {
         world_pass(&f->world, 1);
     }
@@ -116,7 +116,7 @@ static void possibly_lost_facts_are_sent_again_after_a_restart(void **state)
 {
     Fixture *f = *state;
     facts_feed_stored(f->feed, 1);
-    facts_feed_repeat(f->feed);
+    facts_feed_resend(f->feed);
     restart(f);
     assert_int_equal(f->sent, 2);
 }

@@ -274,7 +274,7 @@ static void events_show_how_an_attempt_ended(void **state)
         { BEGIN(1), 0, TAIL_OPEN },
         { BEGIN(1), 1, TAIL_NONE },
         { BEGIN(1) EVENT(2, "\"step\""), 0, TAIL_OPEN },
-        { BEGIN(1) EVENT(2, "\"leave\""), 0, TAIL_LEAVING },
+        { BEGIN(1) EVENT(2, "\"leave\""), 0, TAIL_REBOOTING },
         { BEGIN(1) EVENT(2, "\"end\",\"result\":\"ok\""), 0, TAIL_ENDED },
         { BEGIN(1) EVENT(2, "\"end\",\"interrupted\":true"), 0, TAIL_INTERRUPTED },
         { BEGIN(1) EVENT(2, "\"end\""), 1, TAIL_NONE }, /* that was the previous attempt */

@@ -68,7 +68,7 @@ static void the_reason_for_waiting_names_its_cause(void **state)
     FileLock lock;
     Problems problems;
     Error err;
-    WaitReason why = { .behind = "r0", .state = &f->agent, .version = "v1" };
+    WaitReason why = { .blocking_run = "r0", .state = &f->agent, .version = "v1" };
     why.wait = WAIT_RUN;
     assert_str(wait_reason(&why, arena), "waiting for run r0");
     why.wait = WAIT_SITE;

@@ -17,7 +17,7 @@ typedef struct Fixture Fixture;
 
 typedef struct Server {
     SessionService *service;
-    const GrpcHandler *behind; /* the service's own */
+    const GrpcHandler *blocking_run; /* the service's own */
     GrpcHandler handler;
     char protocol[16]; /* from the header of the last call */
     Dispatch *dispatch;
@@ -72,8 +72,8 @@ static void call_started(GrpcCall *call)
     Server *server = (Server *)((char *)(uintptr_t)binding->handler - offsetof(Server, handler));
     snprintf(server->protocol, sizeof server->protocol, "%" STR_FMT,
              STR_ARG(grpc_call_header(call, PROTOCOL_HEADER)));
-    if (server->behind->started != NULL) {
-        server->behind->started(call);
+    if (server->blocking_run->started != NULL) {
+        server->blocking_run->started(call);
     }
 }
 
@@ -92,7 +92,7 @@ static void server_start_as(Fixture *f, Server *server, Identify *who, DispatchD
         .identify = who,
     });
     MethodBinding binding = session_service_binding(server->service);
-    server->behind = binding.handler;
+    server->blocking_run = binding.handler;
     server->handler = *binding.handler;
     server->handler.started = call_started;
     binding.handler = &server->handler;

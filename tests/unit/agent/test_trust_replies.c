@@ -47,9 +47,9 @@ static Certificate issue(Fixture *f, const Credential *ca, const char *cluster, 
 {
     Certificate made;
     Error err;
-    NodeGrant grant = { .enrollment = STR("4011223344556677"),
-                        .key = *key,
-                        .now_ms = loop_wall_ms(f->world.loop) };
+    NodeCertificateSpec grant = { .enrollment = STR("4011223344556677"),
+                                  .key = *key,
+                                  .now_ms = loop_wall_ms(f->world.loop) };
     assert_true(identity_make(str_from_c(cluster), str_from_c(node), &grant.identity, &err));
     if (!ca_issue_node(f->arena, ca, &grant, &made, &err)) {
         fail_msg("%s", err.text);

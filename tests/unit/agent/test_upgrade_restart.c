@@ -13,7 +13,7 @@ typedef struct Fixture {
     uint32_t ends;
 } Fixture;
 
-static int64_t server_number(void *context)
+static int64_t server_pid(void *context)
 {
     const Fixture *f = context;
     return f->server;
@@ -31,7 +31,7 @@ static void begin(Fixture *f, bool is_restarted)
                          &(UpgradeRestartOptions){ .loop = f->loop,
                                                    .kernel = f->scratch->path,
                                                    .is_restarted = is_restarted,
-                                                   .server = server_number,
+                                                   .server = server_pid,
                                                    .due = end,
                                                    .context = f });
 }

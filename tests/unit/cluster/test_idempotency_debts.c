@@ -4,7 +4,7 @@
 
 typedef struct Fixture {
     StoreWorld world;
-    IdempotencyDebts *debts;
+    IdempotencyRetries *debts;
     IdempotencyState state;
     char body[100];
 } Fixture;
@@ -93,7 +93,7 @@ static void rejected_writes_are_retried(void **state)
     world_pass(&f->world);
     assert_int_equal(claim(f, 1), IDEMPOTENCY_IN_FLIGHT);
     loop_run_virtual_until(f->world.cluster_store.loop,
-                           loop_now_ms(f->world.cluster_store.loop) + IDEMPOTENCY_DEBTS_MS + 100);
+                           loop_now_ms(f->world.cluster_store.loop) + IDEMPOTENCY_RETRIES_MS + 100);
     assert_int_equal(idempotency_debts_count(f->debts), 0);
     assert_int_equal(claim(f, 1), IDEMPOTENCY_NEW);
 }
@@ -103,10 +103,10 @@ static void pending_completions_are_limited_and_all_are_written(void **state)
 {
     Fixture *f = *state;
     IdempotentRequest request = request_of(1);
-    for (int i = 0; i < IDEMPOTENCY_DEBTS_MAX + 10; i++) {
+    for (int i = 0; i < IDEMPOTENCY_RETRIES_MAX + 10; i++) {
         idempotency_debts_add(f->debts, &request, NULL, false);
     }
-    assert_int_equal(idempotency_debts_count(f->debts), IDEMPOTENCY_DEBTS_MAX);
+    assert_int_equal(idempotency_debts_count(f->debts), IDEMPOTENCY_RETRIES_MAX);
 }
 
 int main(void)

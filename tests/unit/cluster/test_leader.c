@@ -61,7 +61,7 @@ static void start(Candidate *candidate, const char *server)
                                                      .elected = elected,
                                                      .deposed = deposed,
                                                      .context = candidate });
-    assert_false(leader_leads(candidate->leader));
+    assert_false(leader_is_elected(candidate->leader));
 }
 
 static void open_candidate(StoreWorld *world, Candidate *candidate, const char *server)
@@ -143,14 +143,14 @@ static void a_single_server_leads_at_once_and_keeps_the_lead(void **state)
     world_open(&world);
     open_candidate(&world, &a, "s1");
     run_for(&world, 50, &a, NULL);
-    assert_true(leader_leads(a.leader));
+    assert_true(leader_is_elected(a.leader));
     WorldValue key = world_get(&world, leader_key(&world));
     assert_true(key.there && key.lease != 0);
     LeaderRecord record;
     assert_true(leader_find(&world.arena, a.cluster_store.state, PREFIX, &record));
     assert_string_equal(record.server, "s1");
     run_for(&world, 60000, &a, NULL);
-    assert_true(leader_leads(a.leader));
+    assert_true(leader_is_elected(a.leader));
     assert_int_equal(a.elected, 1);
     start_write(&a, &write);
     run_for(&world, 50, &a, NULL);
@@ -168,12 +168,12 @@ static void a_leader_that_resigns_is_replaced_at_once(void **state)
     run_for(&world, 50, &a, NULL);
     open_candidate(&world, &b, "s2");
     run_for(&world, 30000, &a, &b);
-    assert_true(leader_leads(a.leader) && !leader_leads(b.leader));
+    assert_true(leader_is_elected(a.leader) && !leader_is_elected(b.leader));
     leader_resign(a.leader, resigned, &a);
     assert_int_equal(a.deposed, 1);
     run_for(&world, 50, &a, &b);
     assert_int_equal(a.resigned, 1);
-    assert_true(leader_leads(b.leader));
+    assert_true(leader_is_elected(b.leader));
     assert_true(leader_fence(b.leader)->number > leader_fence(a.leader)->number);
     run_for(&world, 30000, &a, &b);
     assert_int_equal(a.resigned, 1);
@@ -233,16 +233,16 @@ static void a_leader_with_an_unresponsive_store_is_deposed_before_its_lease_expi
     world_open(&world);
     open_candidate(&world, &a, "s1");
     run_for(&world, 50, &a, NULL);
-    assert_true(leader_leads(a.leader));
+    assert_true(leader_is_elected(a.leader));
     int64_t hangs_ms = loop_now_ms(world.cluster_store.loop);
     int64_t lease_ms = LEADER_LEASE_S * 1000;
     run_until(&a, hangs_ms + 4000);
-    assert_true(leader_leads(a.leader));
+    assert_true(leader_is_elected(a.leader));
     run_until(&a, hangs_ms + lease_ms - LEADER_MARGIN_MS - 100);
     assert_int_equal(a.deposed, 1); /* as soon as the state is stale */
-    assert_false(leader_leads(a.leader));
+    assert_false(leader_is_elected(a.leader));
     run_for(&world, lease_ms + 5000, &a, NULL);
-    assert_true(leader_leads(a.leader)); /* again */
+    assert_true(leader_is_elected(a.leader)); /* again */
     assert_int_equal(a.elected, 2);
     close_candidate(&a);
     world_close(&world);
@@ -259,10 +259,10 @@ static void an_isolated_leader_is_deposed_before_its_lease_expires(void **state)
     int64_t ends_ms =
         loop_now_ms(world.cluster_store.loop) + LEADER_LEASE_S * 1000 - LEADER_MARGIN_MS;
     run_until(&a, ends_ms - 100);
-    assert_true(leader_leads(a.leader));
+    assert_true(leader_is_elected(a.leader));
     run_until(&a, ends_ms);
     assert_int_equal(a.deposed, 1);
-    assert_false(leader_leads(a.leader));
+    assert_false(leader_is_elected(a.leader));
     close_candidate(&a);
     world_close(&world);
 }
@@ -277,11 +277,11 @@ static void a_paused_leader_writes_nothing_under_a_new_leader(void **state)
     run_for(&world, 50, &a, NULL);
     open_candidate(&world, &b, "s2");
     run_for(&world, 50, &a, &b);
-    assert_true(leader_leads(a.leader));
+    assert_true(leader_is_elected(a.leader));
     state_stop(a.cluster_store.state); /* it receives nothing, and its clock does not run */
     run_for(&world, LEADER_LEASE_S * 1000 + 1000, &b, NULL);
-    assert_true(leader_leads(b.leader));
-    assert_true(leader_leads(a.leader)); /* as far as it knows */
+    assert_true(leader_is_elected(b.leader));
+    assert_true(leader_is_elected(a.leader)); /* as far as it knows */
     start_write(&a, &write);
     run_for(&world, 50, &b, NULL);
     assert_true(write.is_done);
@@ -354,10 +354,10 @@ static void an_isolated_leader_learns_of_its_lost_lease_when_renewing(void **sta
     int64_t lease = world_get(&world, leader_key(&world)).lease;
     state_stop(a.cluster_store.state);
     assert_true(store_lease_revoke(world.cluster_store.store, lease, ignore_lease, NULL, &err));
-    assert_true(leader_leads(a.leader));
+    assert_true(leader_is_elected(a.leader));
     run_for(&world, LEADER_LEASE_S * 1000 / 2, &a, NULL);
     assert_int_equal(a.deposed, 1);
-    assert_false(leader_leads(a.leader));
+    assert_false(leader_is_elected(a.leader));
     close_candidate(&a);
     world_close(&world);
 }
@@ -378,11 +378,11 @@ static void a_killed_server_leads_again_at_once_and_others_wait(void **state)
     /* `other` hangs, otherwise it might be faster. */
     open_candidate(&world, &again, "s1");
     run_for(&world, 50, &again, NULL);
-    assert_true(leader_leads(again.leader));
+    assert_true(leader_is_elected(again.leader));
     assert_true(leader_fence(again.leader)->number > before);
     close_candidate(&again);
     run_for(&world, LEADER_LEASE_S * 1000 + 1000, &other, NULL);
-    assert_true(leader_leads(other.leader));
+    assert_true(leader_is_elected(other.leader));
     close_candidate(&other);
     world_close(&world);
 }

@@ -6,7 +6,7 @@ static RefusalLog log_of_test;
 
 static int start_empty(void **state)
 {
-    log_of_test = (RefusalLog){ .left_out = 0 };
+    log_of_test = (RefusalLog){ .omitted = 0 };
     *state = &log_of_test;
     return 0;
 }

@@ -545,11 +545,11 @@ static void machines_that_stop_asking_are_forgotten(void **state)
     assert_true(get(f, old).there); /* another server is leader */
     put(f, key, STR("{}"));
     StoreCompare fence = { .target = STORE_CREATE_REVISION, .key = key, .number = 1 };
-    admission_lead(f->admission, &fence); /* until now */
+    admission_set_leader(f->admission, &fence); /* until now */
     pass(f);
     assert_true(get(f, old).there);
     fence.number = store_status(f->store).revision;
-    admission_lead(f->admission, &fence);
+    admission_set_leader(f->admission, &fence);
     pass(f);
     assert_false(get(f, old).there);
     assert_true(waits(f, &web));
@@ -557,7 +557,7 @@ static void machines_that_stop_asking_are_forgotten(void **state)
     ask(&db);
     expect(&db, JOIN_PENDING, JOIN_REASON_NONE);
     approve(&db);
-    loop_virtual_set_wall(f->loop, loop_wall_ms(f->loop) + PENDING_LIFE_MS);
+    loop_virtual_set_wall(f->loop, loop_wall_ms(f->loop) + PENDING_LIFETIME_MS);
     ask(&db);
     expect(&db, JOIN_PENDING, JOIN_REASON_NONE);
     p256_private_free(web.key);

@@ -73,7 +73,7 @@ static bool open_authority(Fixture *f, Error *err)
     if (!authority_open(&options, &f->authority, err)) {
         return false;
     }
-    authority_lead(f->authority, &f->fence);
+    authority_set_leader(f->authority, &f->fence);
     /* Not long enough for a check: the state is unchanged. */
     loop_run_virtual_until(f->world.cluster_store.loop,
                            loop_now_ms(f->world.cluster_store.loop) + 100);
@@ -265,7 +265,7 @@ static void changes_of_another_server_are_followed(void **state)
     Rotation rotation;
     Error err;
     int64_t now_ms = loop_wall_ms(f->world.cluster_store.loop);
-    authority_lead(f->authority, NULL);
+    authority_set_leader(f->authority, NULL);
     assert_true(ca_make(&f->world.arena, STR("blue"), now_ms, &next, &err));
     assert_true(credential_save(&f->directory, AUTHORITY_CA_NEXT, next.key, next.chain, &err));
     const Pin *pin = &next.chain.items[0].pin;
@@ -332,15 +332,15 @@ static void a_single_server_completes_a_rotation(void **state)
 static void only_the_leader_advances_it(void **state)
 {
     Fixture *f = *state;
-    authority_lead(f->authority, NULL);
+    authority_set_leader(f->authority, NULL);
     begin(f); /* an operator may use any server */
     pass(f);
     expect_state(f, ROTATION_PREPARE);
-    authority_lead(f->authority, &f->fence);
+    authority_set_leader(f->authority, &f->fence);
     StoreCompare next = world_lead(&f->world); /* another server, while this one was paused */
     pass(f);
     expect_state(f, ROTATION_PREPARE);
-    authority_lead(f->authority, &next);
+    authority_set_leader(f->authority, &next);
     pass(f);
     expect_state(f, ROTATION_STEADY);
 }

@@ -157,7 +157,7 @@ static void a_renewed_certificate_has_the_same_enrollment(void **state)
     Fixture *f = *state;
     admit(f, "web1");
     NodeRecord before = record_of(f, "web1");
-    f->settings.node_life_ms = PKI_DAY_MS;
+    f->settings.node_lifetime_ms = PKI_DAY_MS;
     certify_renew(&f->settings, STR("web1"), str_from_c(before.serial), make_csr(f), certified, f);
     expect(f, ERROR_NONE, NULL);
     NodeRecord after = record_of(f, "web1");

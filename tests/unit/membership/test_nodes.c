@@ -762,7 +762,7 @@ static void a_damaged_record_can_be_removed(void **state)
     WorldValue got = world_get(world, cluster_key_revocations(&world->arena, PREFIX));
     assert_true(revocation_read(&world->arena, got.value, &list, &err));
     assert_false(revocation_check(&list, STR("web1"), STR(ENROLLMENT "0123456789abcdef"), &err));
-    assert_true(list.names[0].until_ms >= 1800000000000 + CA_LIFE_MS);
+    assert_true(list.names[0].until_ms >= 1800000000000 + CA_LIFETIME_MS);
 }
 
 static void closing_the_store_completes_all_calls(void **state)

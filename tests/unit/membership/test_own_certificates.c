@@ -30,8 +30,8 @@ static void save_first(Fixture *f)
 {
     AUTO(P256Private) *node_key = NULL;
     AUTO(P256Private) *serving_key = NULL;
-    NodeGrant node = { .enrollment = STR("5a000000000000aa"), .now_ms = NOW_MS };
-    ServingGrant serving = { .names = names, .name_count = 1, .now_ms = NOW_MS };
+    NodeCertificateSpec node = { .enrollment = STR("5a000000000000aa"), .now_ms = NOW_MS };
+    ServingCertificateSpec serving = { .names = names, .name_count = 1, .now_ms = NOW_MS };
     Certificate made[OWN_KINDS];
     Error err;
     assert_true(p256_private_make(&node_key, &err));
@@ -50,13 +50,13 @@ static void save_first(Fixture *f)
 static void open_own(Fixture *f)
 {
     Error err;
-    OwnOptions options = { .loop = f->loop,
-                           .directory = &f->directory,
-                           .cas = &f->cas,
-                           .names = names,
-                           .name_count = 1,
-                           .changed = changed,
-                           .context = f };
+    OwnCertificatesOptions options = { .loop = f->loop,
+                                       .directory = &f->directory,
+                                       .cas = &f->cas,
+                                       .names = names,
+                                       .name_count = 1,
+                                       .changed = changed,
+                                       .context = f };
     if (!own_certificates_open(&options, &f->own, &err)) {
         fail_msg("%s", err.text);
     }
@@ -139,12 +139,12 @@ static void a_new_signing_ca_renews_them(void **state)
 {
     Fixture *f = *state;
     Certificate both[] = { f->ca.chain.items[0], f->next.chain.items[0] };
-    assert_true(own_are_from(f->own, &both[0].pin));
+    assert_true(own_certificates_are_from(f->own, &both[0].pin));
     f->cas = (CaSet){ &f->next, { both, 2 } };
     own_certificates_check(f->own);
     loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + 10);
-    assert_true(own_are_from(f->own, &both[1].pin));
-    assert_false(own_are_from(f->own, &both[0].pin));
+    assert_true(own_certificates_are_from(f->own, &both[1].pin));
+    assert_false(own_certificates_are_from(f->own, &both[0].pin));
 }
 
 static void a_certificate_can_be_renewed_immediately(void **state)
@@ -166,7 +166,7 @@ static void failures_are_retried(void **state)
 {
     Fixture *f = *state;
     Error err;
-    loop_virtual_set_wall(f->loop, NOW_MS + CA_LIFE_MS + PKI_DAY_MS);
+    loop_virtual_set_wall(f->loop, NOW_MS + CA_LIFETIME_MS + PKI_DAY_MS);
     own_certificates_check(f->own);
     loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + 60 * 1000);
     assert_int_equal(f->changes[OWN_KIND_NODE], 0);

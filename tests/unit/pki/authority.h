@@ -51,9 +51,9 @@ static inline int authority_tear_down(void **state)
 
 static const char first_enrollment[] = "4011223344556677";
 
-static inline NodeGrant node_grant(const Authority *authority, const char *node)
+static inline NodeCertificateSpec node_grant(const Authority *authority, const char *node)
 {
-    NodeGrant grant = {
+    NodeCertificateSpec grant = {
         .enrollment = str_from_c(first_enrollment),
         .key = authority->public_key,
         .now_ms = NOW_MS,
@@ -65,7 +65,7 @@ static inline NodeGrant node_grant(const Authority *authority, const char *node)
     return grant;
 }
 
-static inline Certificate issue_node(Authority *authority, const NodeGrant *grant)
+static inline Certificate issue_node(Authority *authority, const NodeCertificateSpec *grant)
 {
     Certificate made;
     Error err = { 0 };

@@ -13,15 +13,15 @@ static void ca_certificate_is_for_a_ca_only(void **state)
     assert_false(ca->has_identity || ca->for_client || ca->for_server);
     assert_str(ca->subject, "CN=eden home");
     assert_true(certificate_names_issuer(ca, &ca->pin));
-    assert_int_equal(ca->not_after_ms - NOW_MS, CA_LIFE_MS);
-    assert_int_equal(strlen(ca->serial), SERIAL_OURS);
+    assert_int_equal(ca->not_after_ms - NOW_MS, CA_LIFETIME_MS);
+    assert_int_equal(strlen(ca->serial), SERIAL_DIGITS);
 }
 
 static void every_ca_and_certificate_has_its_own_number(void **state)
 {
     Authority *authority = *state;
     AUTO_CLEAR(Credential) other = { 0 };
-    NodeGrant grant = node_grant(authority, "web1");
+    NodeCertificateSpec grant = node_grant(authority, "web1");
     assert_succeeds(ca_make(&authority->arena, STR("home"), NOW_MS, &other, &err));
     assert_string_not_equal(other.chain.items[0].serial, authority->ca.chain.items[0].serial);
     assert_false(pin_equal(&other.chain.items[0].pin, &authority->ca.chain.items[0].pin));
@@ -30,9 +30,9 @@ static void every_ca_and_certificate_has_its_own_number(void **state)
     assert_string_equal(first.enrollment, second.enrollment);
 }
 
-static UserGrant user_grant(const Authority *authority, const char *user)
+static UserCertificateSpec user_grant(const Authority *authority, const char *user)
 {
-    UserGrant grant = { .key = authority->public_key, .now_ms = NOW_MS };
+    UserCertificateSpec grant = { .key = authority->public_key, .now_ms = NOW_MS };
     assert_succeeds(user_identity_make(STR("home"), str_from_c(user), &grant.identity, &err));
     return grant;
 }
@@ -41,7 +41,7 @@ static void user_certificate_is_valid_for_clients_only(void **state)
 {
     Authority *authority = *state;
     Certificate made;
-    UserGrant grant = user_grant(authority, "web1");
+    UserCertificateSpec grant = user_grant(authority, "web1");
     assert_succeeds(ca_issue_user(&authority->arena, &authority->ca, &grant, &made, &err));
     assert_true(made.has_user && made.for_client);
     assert_false(made.has_identity || made.for_server || made.is_ca);
@@ -49,13 +49,13 @@ static void user_certificate_is_valid_for_clients_only(void **state)
     assert_string_equal(made.user.user, "web1");
     assert_string_equal(made.enrollment, "");
     assert_str(made.subject, "CN=user web1");
-    assert_int_equal(strlen(made.serial), SERIAL_OURS);
+    assert_int_equal(strlen(made.serial), SERIAL_DIGITS);
     assert_int_equal(made.not_after_ms, NOW_MS + USER_LIFETIME_MS);
     assert_succeeds(certificate_verify(one(&made), authority->ca.chain, USE_CLIENT, NOW_MS, &err));
     assert_fails(certificate_verify(one(&made), authority->ca.chain, USE_SERVER, NOW_MS, &err),
                  ERROR_DENIED, "");
     /* And a node's certificate is not valid for a user. */
-    NodeGrant node = node_grant(authority, "web1");
+    NodeCertificateSpec node = node_grant(authority, "web1");
     made = issue_node(authority, &node);
     assert_false(made.has_user);
     grant.lifetime_ms = USER_LIFETIME_MAX_MS + 1;
@@ -89,7 +89,7 @@ static void invalid_grants_are_rejected(void **state)
 {
     Authority *authority = *state;
     Certificate made;
-    NodeGrant good = node_grant(authority, "web1"), grant = good;
+    NodeCertificateSpec good = node_grant(authority, "web1"), grant = good;
     snprintf(grant.identity.node, sizeof grant.identity.node, "../x");
     assert_fails(ca_issue_node(&authority->arena, &authority->ca, &grant, &made, &err),
                  ERROR_INVALID, "character 1 is '.'");
@@ -106,7 +106,7 @@ static void invalid_grants_are_rejected(void **state)
         assert_fails(ca_issue_node(&authority->arena, &authority->ca, &grant, &made, &err),
                      ERROR_INVALID, "enrollment");
     }
-    static const int64_t lives[] = { -1, 1, LIFE_MIN_MS - 1, CA_LIFE_MS + 1, INT64_MAX };
+    static const int64_t lives[] = { -1, 1, LIFETIME_MIN_MS - 1, CA_LIFETIME_MS + 1, INT64_MAX };
     for (size_t i = 0; i < COUNT_OF(lives); i++) {
         grant = good;
         grant.lifetime_ms = lives[i];
@@ -135,7 +135,7 @@ static void certificates_expire_with_their_ca(void **state)
     Authority *authority = *state;
     const Certificate *ca = &authority->ca.chain.items[0];
     Certificate made;
-    NodeGrant grant = node_grant(authority, "web1");
+    NodeCertificateSpec grant = node_grant(authority, "web1");
     grant.now_ms = ca->not_after_ms - 5 * PKI_DAY_MS;
     made = issue_node(authority, &grant);
     assert_int_equal(made.not_after_ms, ca->not_after_ms);
@@ -153,9 +153,10 @@ static void certificates_expire_with_their_ca(void **state)
     assert_int_equal(made.not_before_ms, ca->not_before_ms);
 }
 
-static ServingGrant serving_grant(const Authority *authority, const Str *names, uint32_t count)
+static ServingCertificateSpec serving_grant(const Authority *authority, const Str *names,
+                                            uint32_t count)
 {
-    return (ServingGrant){
+    return (ServingCertificateSpec){
         .names = names, .name_count = count, .key = authority->public_key, .now_ms = NOW_MS
     };
 }
@@ -180,12 +181,12 @@ static void serving_certificate_has_the_configured_names(void **state)
                           STR("xn--bcher-kva.example"),
                           STR("n.x"),
                           str_slice(STR("web1.example"), 0, 3) };
-    ServingGrant grant = serving_grant(authority, names, COUNT_OF(names));
+    ServingCertificateSpec grant = serving_grant(authority, names, COUNT_OF(names));
     Certificate made;
     assert_succeeds(ca_issue_serving(&authority->arena, &authority->ca, &grant, &made, &err));
     assert_true(made.for_server && !made.for_client && !made.is_ca);
     assert_false(made.has_identity);
-    assert_int_equal(made.not_after_ms, NOW_MS + SERVING_LIFE_MS);
+    assert_int_equal(made.not_after_ms, NOW_MS + SERVING_LIFETIME_MS);
     assert_true(host_matches(&made, "api.example.com"));
     assert_true(host_matches(&made, "localhost"));
     assert_true(host_matches(&made, "10.0.0.7"));
@@ -204,12 +205,12 @@ static void datastore_certificates_are_for_members_or_clients(void **state)
 {
     Authority *authority = *state;
     const Str names[] = { STR("10.0.0.7"), STR("web1.example") };
-    ServingGrant grant = serving_grant(authority, names, COUNT_OF(names));
+    ServingCertificateSpec grant = serving_grant(authority, names, COUNT_OF(names));
     Certificate member, client;
     assert_succeeds(ca_issue_datastore(&authority->arena, &authority->ca, &grant, &member, &err));
     assert_true(member.for_server && member.for_client && !member.is_ca && !member.has_identity);
     assert_str(member.subject, "CN=" DATASTORE_MEMBER_NAME);
-    assert_int_equal(member.not_after_ms, NOW_MS + NODE_LIFE_MS);
+    assert_int_equal(member.not_after_ms, NOW_MS + NODE_LIFETIME_MS);
     assert_true(host_matches(&member, "10.0.0.7") && host_matches(&member, "web1.example"));
     grant.name_count = 0;
     assert_succeeds(ca_issue_datastore(&authority->arena, &authority->ca, &grant, &client, &err));
@@ -272,12 +273,12 @@ static void serving_names_are_strict(void **state)
     };
     Certificate made;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        ServingGrant grant = serving_grant(authority, &rows[i].name, 1);
+        ServingCertificateSpec grant = serving_grant(authority, &rows[i].name, 1);
         assert_fails(ca_issue_serving(&authority->arena, &authority->ca, &grant, &made, &err),
                      ERROR_INVALID, rows[i].why);
     }
     const Str twice[] = { STR("api"), STR("10.0.0.1"), STR("API") };
-    ServingGrant grant = serving_grant(authority, twice, 3);
+    ServingCertificateSpec grant = serving_grant(authority, twice, 3);
     assert_fails(ca_issue_serving(&authority->arena, &authority->ca, &grant, &made, &err),
                  ERROR_INVALID, "'api' is given twice");
     grant.name_count = 0;
@@ -289,7 +290,7 @@ static void serving_names_are_strict(void **state)
 static void node_cannot_impersonate_the_api(void **state)
 {
     Authority *authority = *state;
-    NodeGrant grant = node_grant(authority, "api.example.com");
+    NodeCertificateSpec grant = node_grant(authority, "api.example.com");
     Certificate made = issue_node(authority, &grant);
     assert_str(made.subject, "CN=node api.example.com");
     assert_false(host_matches(&made, "api.example.com"));
@@ -300,7 +301,7 @@ static void cross_signed_ca_is_trusted_through_the_old_one(void **state)
     Authority *authority = *state;
     AUTO_CLEAR(Credential) next = { 0 };
     Certificate cross, node;
-    NodeGrant grant = node_grant(authority, "web1");
+    NodeCertificateSpec grant = node_grant(authority, "web1");
     assert_succeeds(ca_make(&authority->arena, STR("home"), NOW_MS, &next, &err));
     assert_succeeds(ca_cross_sign(&authority->arena, &authority->ca, &next.chain.items[0], NOW_MS,
                                   &cross, &err));

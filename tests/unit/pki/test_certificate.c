@@ -66,16 +66,16 @@ static const char our_serial[] = "40112233445566778899aabbccddeeff";
 static void node_certificate_contains_its_identity(void **state)
 {
     Authority *authority = *state;
-    NodeGrant grant = node_grant(authority, "web1");
+    NodeCertificateSpec grant = node_grant(authority, "web1");
     Certificate made = issue_node(authority, &grant);
     assert_true(made.has_identity);
     assert_string_equal(made.identity.cluster, "home");
     assert_string_equal(made.identity.node, "web1");
     assert_string_equal(made.enrollment, first_enrollment);
-    assert_int_equal(strlen(made.serial), SERIAL_OURS);
+    assert_int_equal(strlen(made.serial), SERIAL_DIGITS);
     assert_true(made.for_client && made.for_server && !made.is_ca);
     assert_int_equal(made.not_before_ms, NOW_MS - CA_BACKDATE_MS);
-    assert_int_equal(made.not_after_ms, NOW_MS + NODE_LIFE_MS);
+    assert_int_equal(made.not_after_ms, NOW_MS + NODE_LIFETIME_MS);
     assert_true(certificate_names_issuer(&made, &authority->ca.chain.items[0].pin));
     assert_false(certificate_names_issuer(&made, &made.pin));
     Certificate *read;
@@ -191,7 +191,7 @@ static void unknown_critical_extension_is_rejected(void **state)
 static void certificate_is_rejected_outside_its_validity(void **state)
 {
     Authority *authority = *state;
-    NodeGrant grant = node_grant(authority, "web1");
+    NodeCertificateSpec grant = node_grant(authority, "web1");
     grant.now_ms += DAY;
     Certificate made = issue_node(authority, &grant);
     CertificateSet trusted = authority->ca.chain;
@@ -215,7 +215,7 @@ static void certificate_of_another_ca_is_rejected(void **state)
 {
     Authority *authority = *state;
     AUTO_CLEAR(Credential) other = { 0 };
-    NodeGrant grant = node_grant(authority, "web1");
+    NodeCertificateSpec grant = node_grant(authority, "web1");
     Certificate made;
     /* It has the same name, only the key differs. */
     assert_succeeds(ca_make(&authority->arena, STR("home"), NOW_MS, &other, &err));
@@ -240,15 +240,15 @@ static void certificate_of_another_ca_is_rejected(void **state)
 static void node_is_not_a_ca(void **state)
 {
     Authority *authority = *state;
-    NodeGrant grant = node_grant(authority, "web1");
+    NodeCertificateSpec grant = node_grant(authority, "web1");
     Certificate node = issue_node(authority, &grant), made;
     Credential pretender = { .key = authority->key, .chain = one(&node) };
     assert_fails(ca_issue_node(&authority->arena, &pretender, &grant, &made, &err), ERROR_INVALID,
                  "does not belong to cluster");
-    ServingGrant serving = { .names = (Str[]){ STR("localhost") },
-                             .name_count = 1,
-                             .key = authority->public_key,
-                             .now_ms = NOW_MS };
+    ServingCertificateSpec serving = { .names = (Str[]){ STR("localhost") },
+                                       .name_count = 1,
+                                       .key = authority->public_key,
+                                       .now_ms = NOW_MS };
     assert_fails(ca_issue_serving(&authority->arena, &pretender, &serving, &made, &err),
                  ERROR_DENIED, "is not a CA");
     /* Nor is one that was made that way without our CA. */
@@ -270,7 +270,7 @@ static void node_is_not_a_ca(void **state)
 static void changed_certificate_is_rejected(void **state)
 {
     Authority *authority = *state;
-    NodeGrant grant = node_grant(authority, "web1");
+    NodeCertificateSpec grant = node_grant(authority, "web1");
     Certificate made = issue_node(authority, &grant);
     for (size_t at = 0; at < made.der.len; at++) {
         char *der = arena_copy_c(&authority->arena, made.der);

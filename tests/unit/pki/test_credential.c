@@ -45,7 +45,7 @@ static void credential_survives_a_round_trip(void **state)
     assert_int_equal(read.chain.count, 1);
     assert_true(str_eq(read.chain.items[0].der, authority->ca.chain.items[0].der));
     /* And it still signs. */
-    NodeGrant grant = node_grant(authority, "web1");
+    NodeCertificateSpec grant = node_grant(authority, "web1");
     Certificate made;
     assert_succeeds(ca_issue_node(&authority->arena, &read, &grant, &made, &err));
     assert_succeeds(certificate_verify(one(&made), authority->ca.chain, USE_CLIENT, NOW_MS, &err));

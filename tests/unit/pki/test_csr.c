@@ -89,7 +89,7 @@ static void certificate_has_the_approved_name_only(void **state)
     };
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         Request requested = { .names = names[i], .ca = true, .key = authority->key };
-        NodeGrant grant = node_grant(authority, "web1");
+        NodeCertificateSpec grant = node_grant(authority, "web1");
         assert_succeeds(csr_read(make_request(&authority->arena, &requested), &grant.key, &err));
         Certificate made = issue_node(authority, &grant);
         assert_true(made.has_identity);
@@ -122,7 +122,7 @@ static void tampered_request_is_rejected(void **state)
     PemBlock block;
     Str der;
     P256Public key;
-    assert_succeeds(pem_only(request, "CERTIFICATE REQUEST", &block, &err));
+    assert_succeeds(pem_read_single(request, "CERTIFICATE REQUEST", &block, &err));
     assert_succeeds(pem_bytes_in(&authority->arena, &block, &der, &err));
     for (size_t at = 0; at < der.len; at++) {
         char *bytes = arena_copy_c(&authority->arena, der);
@@ -187,7 +187,7 @@ static void invalid_requests_are_rejected(void **state)
     PemBlock block;
     P256Public key;
     assert_succeeds(csr_make(arena, authority->key, &request, &err));
-    assert_succeeds(pem_only(request, label, &block, &err));
+    assert_succeeds(pem_read_single(request, label, &block, &err));
     assert_succeeds(pem_bytes_in(arena, &block, &der, &err));
     Str twice = arena_join(arena, request, request, STR_EMPTY);
     Str ca = certificate_pem(arena, &authority->ca.chain.items[0]);

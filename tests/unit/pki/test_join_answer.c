@@ -140,7 +140,7 @@ static void node_certificate_is_not_a_ca_to_trust(void **state)
 {
     Authority *authority = *state;
     JoinQuestion question = make_question(authority), read;
-    NodeGrant grant = node_grant(authority, "web1");
+    NodeCertificateSpec grant = node_grant(authority, "web1");
     Certificate node = issue_node(authority, &grant);
     AUTO_CLEAR(Buf) text = buf_make(JOIN_QUESTION_MAX);
     Error err;

@@ -22,7 +22,7 @@ static Exchange exchange(Authority *authority)
     assert_succeeds(join_request_read(arena, message, &made.request, &err));
     JoinVerdict verdict = { .result = JOIN_ADMITTED, .text = "admitted as 'web1'" };
     join_reply_make(&made.request, &verdict, NOW_MS, &made.reply);
-    NodeGrant grant = node_grant(authority, made.request.name);
+    NodeCertificateSpec grant = node_grant(authority, made.request.name);
     grant.key = made.request.key;
     Certificate node = issue_node(authority, &grant);
     made.reply.cluster = STR("home");
@@ -97,7 +97,7 @@ static void response_must_match_the_request(void **state)
     made.reply.bundle = other_ca;
     assert_refused("the pinned CA is not among the trusted CAs");
     made = good;
-    NodeGrant grant = node_grant(authority, "web1");
+    NodeCertificateSpec grant = node_grant(authority, "web1");
     assert_succeeds(ca_issue_node(arena, &other, &grant, &node, &err));
     made.reply.certificate = certificate_pem(arena, &node);
     assert_refused("not issued by a trusted CA");

@@ -12,7 +12,7 @@ static PeerRules rules_for(const char *node)
 static void node_of_the_cluster_is_admitted(void **state)
 {
     Authority *authority = *state;
-    NodeGrant grant = node_grant(authority, "web1");
+    NodeCertificateSpec grant = node_grant(authority, "web1");
     Certificate made = issue_node(authority, &grant);
     PresentedPeer peer = peer_of_certificate(&made);
     PeerRules any = rules_for(""), web1 = rules_for("web1");
@@ -24,7 +24,7 @@ static void node_of_the_cluster_is_admitted(void **state)
 static void identity_is_taken_only_from_the_certificate(void **state)
 {
     Authority *authority = *state;
-    NodeGrant grant = node_grant(authority, "web1");
+    NodeCertificateSpec grant = node_grant(authority, "web1");
     Certificate made = issue_node(authority, &grant);
     PresentedPeer peer = peer_of_certificate(&made);
     PeerRules web2 = rules_for("web2"), away = rules_for("web1");
@@ -33,16 +33,16 @@ static void identity_is_taken_only_from_the_certificate(void **state)
                  "this is 'web1', not 'web2'");
     assert_fails(peer_check(&peer, &away, NOW_MS, &err), ERROR_DENIED,
                  "'web1' belongs to cluster 'home', not to 'away'");
-    ServingGrant serving = { .names = (Str[]){ STR("web1") },
-                             .name_count = 1,
-                             .key = authority->public_key,
-                             .now_ms = NOW_MS };
+    ServingCertificateSpec serving = { .names = (Str[]){ STR("web1") },
+                                       .name_count = 1,
+                                       .key = authority->public_key,
+                                       .now_ms = NOW_MS };
     PeerRules any = rules_for("");
     assert_succeeds(ca_issue_serving(&authority->arena, &authority->ca, &serving, &made, &err));
     peer = peer_of_certificate(&made);
     assert_fails(peer_check(&peer, &any, NOW_MS, &err), ERROR_DENIED, "not a node certificate");
     /* A user with the same name is not a node: user certificates are rejected on the node port. */
-    UserGrant user = { .key = authority->public_key, .now_ms = NOW_MS };
+    UserCertificateSpec user = { .key = authority->public_key, .now_ms = NOW_MS };
     assert_succeeds(user_identity_make(STR("home"), STR("web1"), &user.identity, &err));
     assert_succeeds(ca_issue_user(&authority->arena, &authority->ca, &user, &made, &err));
     peer = peer_of_certificate(&made);
@@ -57,7 +57,7 @@ static void identity_is_taken_only_from_the_certificate(void **state)
 static void expired_and_revoked_certificates_are_rejected(void **state)
 {
     Authority *authority = *state;
-    NodeGrant grant = node_grant(authority, "web1");
+    NodeCertificateSpec grant = node_grant(authority, "web1");
     Certificate made = issue_node(authority, &grant);
     PresentedPeer peer = peer_of_certificate(&made);
     PeerRules rules = rules_for("web1");

@@ -41,7 +41,7 @@ static void bytes_survive_a_round_trip(void **state)
         Str text = pem_text(&arena, "SOME BYTES", str_from(bytes, len)), back;
         assert_int_equal(text.data[text.len - 1], '\n');
         PemBlock block;
-        assert_succeeds(pem_only(text, "SOME BYTES", &block, &err));
+        assert_succeeds(pem_read_single(text, "SOME BYTES", &block, &err));
         assert_succeeds(pem_bytes_in(&arena, &block, &back, &err));
         assert_int_equal(back.len, len);
         assert_memory_equal(back.data, bytes, len);
@@ -88,7 +88,7 @@ static void malformed_pem_is_rejected(void **state)
         PemBlock block;
         unsigned char bytes[256];
         size_t len;
-        assert_fails(pem_only(rows[i].text, "TEST", &block, &err) &&
+        assert_fails(pem_read_single(rows[i].text, "TEST", &block, &err) &&
                          pem_bytes(&block, bytes, &len, &err),
                      ERROR_INVALID, rows[i].why);
     }

@@ -9,7 +9,7 @@ static const RenewalRules any;
 static void renewal_is_at_two_thirds_of_life_or_a_little_later(void **state)
 {
     Authority *authority = *state;
-    NodeGrant grant = node_grant(authority, "web1");
+    NodeCertificateSpec grant = node_grant(authority, "web1");
     int64_t first = INT64_MAX, last = 0;
     for (int i = 0; i < 200; i++) {
         Certificate made = issue_node(authority, &grant);
@@ -38,7 +38,7 @@ static void all_digits_of_short_serial_numbers_count(void **state)
 static void wrong_clocks_and_expired_certificates_are_reported(void **state)
 {
     Authority *authority = *state;
-    NodeGrant grant = node_grant(authority, "web1");
+    NodeCertificateSpec grant = node_grant(authority, "web1");
     Certificate made = issue_node(authority, &grant);
     assert_int_equal(renewal_plan(&made, &any, made.not_before_ms - 1).state, RENEWAL_EARLY);
     assert_int_equal(renewal_plan(&made, &any, made.not_before_ms).state, RENEWAL_WAIT);
@@ -51,7 +51,7 @@ static void wrong_clocks_and_expired_certificates_are_reported(void **state)
 static void certificates_of_another_ca_are_due_within_the_spread(void **state)
 {
     Authority *authority = *state;
-    NodeGrant grant = node_grant(authority, "web1");
+    NodeCertificateSpec grant = node_grant(authority, "web1");
     Certificate made = issue_node(authority, &grant);
     Pin other = { { 1 } };
     RenewalRules rules = { .issuer = &other, .since_ms = NOW_MS + HOUR, .spread_ms = HOUR };
@@ -69,7 +69,7 @@ static void certificates_of_another_ca_are_due_within_the_spread(void **state)
 static void failed_attempts_back_off_but_stay_in_time(void **state)
 {
     Authority *authority = *state;
-    NodeGrant grant = node_grant(authority, "web1");
+    NodeCertificateSpec grant = node_grant(authority, "web1");
     Certificate made = issue_node(authority, &grant);
     int64_t most = 30000;
     for (uint32_t failures = 0; failures < 40; failures++) {

@@ -32,7 +32,7 @@ static void reused_name_inherits_nothing(void **state)
 {
     Authority *authority = *state;
     RevocationList list = { 0 };
-    NodeGrant grant = node_grant(authority, "web1");
+    NodeCertificateSpec grant = node_grant(authority, "web1");
     Certificate old = issue_node(authority, &grant), renewed = issue_node(authority, &grant);
     assert_succeeds(CHECK(&list, "web1", old.serial));
     /* Removed: no node has that name, whatever was issued for it and whoever kept its number. */
@@ -54,7 +54,7 @@ static void reused_name_inherits_nothing(void **state)
     assert_int_equal(list.names[0].until_ms, NOW_MS + HOUR);
 }
 
-#define DAY REVOCATION_READINGS_MS
+#define DAY REVOCATION_READING_INTERVAL_MS
 
 static RevocationList four_entries(Arena *arena)
 {

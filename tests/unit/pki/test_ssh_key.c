@@ -59,7 +59,7 @@ static void numbers_of_two_keys_differ(void **state)
         Error err;
         provide(scratch);
         assert_true(file_read(&scratch->arena, scratch_place(scratch, "key"), 4096, &text, &err));
-        assert_true(pem_only(text, "OPENSSH PRIVATE KEY", &block, &err));
+        assert_true(pem_read_single(text, "OPENSSH PRIVATE KEY", &block, &err));
         assert_true(pem_bytes_in(&scratch->arena, &block, &bytes, &err));
         numbers[i] = str_slice(bytes, AT, AT + LEN);
         assert_true(str_eq(numbers[i], str_slice(bytes, AT + LEN, AT + 2 * LEN)));

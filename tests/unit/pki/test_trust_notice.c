@@ -66,7 +66,7 @@ static void the_signer_must_be_trusted(void **state)
 static void only_cas_are_in_a_bundle(void **state)
 {
     AUTO(P256Private) *key = NULL;
-    NodeGrant grant = { .enrollment = STR("5a000000000000aa"), .now_ms = NOW_MS };
+    NodeCertificateSpec grant = { .enrollment = STR("5a000000000000aa"), .now_ms = NOW_MS };
     Certificate node;
     TrustNotice read;
     CertificateSet bundle;

@@ -174,9 +174,9 @@ static inline TlsMaterial make_material(Fixture *f, Shown shown, Str *serial)
     Certificate certificate = { 0 };
     Error err;
     if (shown.ca != NULL) {
-        NodeGrant grant = { .enrollment = str_from_c(shown.enrollment),
-                            .now_ms = loop_wall_ms(f->world.loop) + shown.made_ms,
-                            .lifetime_ms = shown.lifetime_ms };
+        NodeCertificateSpec grant = { .enrollment = str_from_c(shown.enrollment),
+                                      .now_ms = loop_wall_ms(f->world.loop) + shown.made_ms,
+                                      .lifetime_ms = shown.lifetime_ms };
         assert_true(p256_private_make(&key, &err));
         assert_true(p256_public_of(key, &grant.key, &err));
         assert_true(p256_private_text(key, &text, &err));

@@ -226,7 +226,7 @@ static TlsMaterial material_of_user(Fixture *f, const char *name)
     AUTO(P256Private) *key = NULL;
     AUTO_CLEAR(KeyText) text = { 0 };
     Certificate made;
-    UserGrant grant = { .now_ms = loop_wall_ms(f->world.loop) };
+    UserCertificateSpec grant = { .now_ms = loop_wall_ms(f->world.loop) };
     Error err;
     assert_true(p256_private_make(&key, &err));
     assert_true(p256_public_of(key, &grant.key, &err));

@@ -33,8 +33,8 @@ static void settings_survive_a_round_trip(void **state)
                                 .names = names,
                                 .name_count = 2,
                                 .per_address_max = 7,
-                                .node_life_ms = 12000,
-                                .serving_life_ms = 90000 },
+                                .node_lifetime_ms = 12000,
+                                .serving_lifetime_ms = 90000 },
                    read;
     Buf text = buf_make_in(&arena, BUF_UNLIMITED);
     Error err;
@@ -45,8 +45,8 @@ static void settings_survive_a_round_trip(void **state)
     assert_str(read.api, "[::]:1338");
     assert_str(read.names[1], "10.0.0.1");
     assert_int_equal(read.per_address_max, 7);
-    assert_int_equal(read.node_life_ms, 12000);
-    assert_int_equal(read.serving_life_ms, 90000);
+    assert_int_equal(read.node_lifetime_ms, 12000);
+    assert_int_equal(read.serving_lifetime_ms, 90000);
 }
 
 static void endpoints_of_etcd_have_a_default_port(void **state)

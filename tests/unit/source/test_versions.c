@@ -595,7 +595,7 @@ static void a_missing_blob_is_fetched_from_another_server_once(void **state)
     assert_int_equal(f->kind, ERROR_NOT_FOUND);
     assert_int_equal(f->fetches, 2);
     f->waiting++;
-    versions_get_here(f->versions, 0, str_from_c(manifest), got, f);
+    versions_get_local(f->versions, 0, str_from_c(manifest), got, f);
     finish(f);
     assert_int_equal(f->kind, ERROR_NOT_FOUND);
     assert_int_equal(f->fetches, 2);

@@ -35,14 +35,14 @@ static void transactions_that_can_put_need_space(void **state)
 static void only_reserved_leases_are_granted_on_a_full_disk(void **state)
 {
     char path[] = "store.db";
-    LocalStore store = { .path = path, .space = { .is_short = true } };
+    LocalStore store = { .path = path, .space = { .is_low = true } };
     Job lease = { .kind = JOB_GRANT }, reserved = { .kind = JOB_GRANT, .txn = { .urgent = true } };
     Error err;
     assert_true(space_refuses(&store, &lease, &err));
     assert_non_null(strstr(err.text, "the disk is full"));
     assert_false(space_refuses(&store, &reserved, &err));
     assert_true(space_needs_space(&reserved)); /* the reserve is for others */
-    store.space.is_short = false;
+    store.space.is_low = false;
     assert_false(space_refuses(&store, &lease, &err));
 }
 
@@ -51,7 +51,7 @@ static void the_reserve_and_free_pages_count_as_space(void **state)
     static const struct {
         StoreSpace space;
         int64_t free, free_bytes;
-        bool is_short;
+        bool is_low;
     } rows[] = {
         { { .bytes = 100, .held = 100 }, 50, 0, false },
         { { .bytes = 100, .held = 100 }, 49, 0, true },
@@ -63,7 +63,7 @@ static void the_reserve_and_free_pages_count_as_space(void **state)
         { { .bytes = 0 }, 0, 0, false }, /* no reserve */
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        if (space_is_short(&rows[i].space, rows[i].free, rows[i].free_bytes) != rows[i].is_short) {
+        if (space_is_low(&rows[i].space, rows[i].free, rows[i].free_bytes) != rows[i].is_low) {
             fail_msg("row %zu", i);
         }
     }
