@@ -144,6 +144,25 @@ static void a_list_needs_no_shell(void **state)
     assert_int_equal(fixture->err.kind, ERROR_NOT_FOUND);
 }
 
+/* But only with shells whose syntax is known. */
+static void a_missing_program_is_found_in_the_text_of_a_command(void **state)
+{
+    static const char *const shells[] = { NULL, "/bin/sh", "/usr/bin/bash" };
+    Fixture *fixture = *state;
+    fixture->services.may_come = nothing_comes;
+    for (size_t i = 0; i < COUNT_OF(shells); i++) {
+        use_run(fixture, "no-such-program --help");
+        if (shells[i] != NULL) {
+            set_text(fixture, "shell", shells[i]);
+        }
+        assert_false(plan(fixture));
+        assert_string_equal(fixture->err.text, "program 'no-such-program' not found in PATH");
+    }
+    use_run(fixture, "no-such-program --help");
+    set_text(fixture, "shell", "/usr/bin/env");
+    assert_true(plan(fixture));
+}
+
 static void gets_environment_input_umask_and_shell(void **state)
 {
     Fixture *fixture = *state;
@@ -270,6 +289,7 @@ int main(void)
         LIVE(a_guard_that_cannot_be_evaluated_is_unknown_in_a_plan),
         LIVE(a_reaction_ignores_guards),
         LIVE(a_list_needs_no_shell),
+        LIVE(a_missing_program_is_found_in_the_text_of_a_command),
         LIVE(gets_environment_input_umask_and_shell),
         LIVE(an_environment_variable_is_one_string),
         LIVE(a_macro_returns_the_output),

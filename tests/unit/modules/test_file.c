@@ -103,6 +103,17 @@ static void a_link_to_nowhere_is_no_directory(void **state)
     assert_string_equal(fixture->err.text, "/link is a symlink that does not lead to a directory");
 }
 
+static void a_file_is_no_directory(void **state)
+{
+    Fixture *fixture = *state;
+    put(fixture, "/motd", "hello\n", 0644);
+    use_file(fixture, "file.managed", "/motd/today");
+    set_text(fixture, "content", "x");
+    fixture->services.may_come = nothing_comes;
+    assert_false(plan(fixture));
+    assert_string_equal(fixture->err.text, "/motd is a file, not a directory");
+}
+
 static void changes_content_and_keeps_the_mode(void **state)
 {
     Fixture *fixture = *state;
@@ -836,6 +847,7 @@ int main(void)
         IN_ROOT(creates_a_file_and_its_directories),
         IN_ROOT(without_parents_a_missing_directory_is_a_failure),
         IN_ROOT(a_link_to_nowhere_is_no_directory),
+        IN_ROOT(a_file_is_no_directory),
         IN_ROOT(changes_content_and_keeps_the_mode),
         IN_ROOT(private_content_is_not_shown),
         IN_ROOT(sets_owner_and_mode_alone),

@@ -192,6 +192,23 @@ static void a_user_can_still_be_missing_in_a_plan(void **state)
     assert_false(fixture->outcome.changed);
 }
 
+static void a_key_is_shown_by_its_end_and_comment(void **state)
+{
+    Fixture *fixture = *state;
+    static const struct {
+        const char *key, *shown;
+    } cases[] = {
+        { KEY, "ssh-ed25519 ...FxcXFxcXFxcX" },
+        { KEY " ann@x", "ssh-ed25519 ...FxcXFxcXFxcX ann@x" },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        SshKey key;
+        assert_true(ssh_key_read(&fixture->arena, str_from_c(cases[i].key), STR_EMPTY, &key,
+                                 &fixture->err));
+        assert_str(ssh_key_words(&fixture->call, &key), cases[i].shown);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -201,6 +218,7 @@ int main(void)
         IN_ROOT(a_host_has_one_key_of_a_type),
         IN_ROOT(a_line_cannot_be_smuggled_in),
         IN_ROOT(a_user_can_still_be_missing_in_a_plan),
+        IN_ROOT(a_key_is_shown_by_its_end_and_comment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -324,6 +324,12 @@ static void the_host_name_of_another_root_is_its_file(void **state)
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         set_text(fixture, "name", bad[i]);
         assert_false(check(fixture));
+        const char *at = NULL;
+        const Action *action = fixture->call.action;
+        assert_false(
+            action->verify_all(&fixture->arena, action, fixture->params, &at, &fixture->err));
+        assert_non_null(at);
+        assert_string_equal(at, "name");
     }
     /* The kernel takes 64 bytes. */
     char name[] = "a234567890123456789012345678901.b234567890123456789012345678901234";

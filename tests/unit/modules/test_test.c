@@ -63,6 +63,24 @@ static void a_plan_does_not_sleep_and_a_canceled_step_stops(void **state)
     assert_int_equal(fixture->err.kind, ERROR_UNAVAILABLE);
 }
 
+static void a_random_sleep_waits_unless_planned_and_stops_if_canceled(void **state)
+{
+    Fixture *fixture = *state;
+    atomic_bool canceled = true;
+    use_action(fixture, "time.sleep_rand");
+    set_param(fixture, "time", value_int(INT64_MAX));
+    assert_true(plan(fixture));
+    assert_int_equal(fixture->outcome.comment.len, 0);
+    fixture->call.canceled = &canceled;
+    assert_false(run(fixture));
+    assert_int_equal(fixture->err.kind, ERROR_UNAVAILABLE);
+    fixture->call.canceled = NULL;
+    set_param(fixture, "time", value_int(1));
+    assert_true(run(fixture));
+    assert_true(str_starts(fixture->outcome.comment, STR("slept ")));
+    assert_false(fixture->outcome.changed);
+}
+
 static void an_expression_returns_its_value(void **state)
 {
     Fixture *fixture = *state;
@@ -85,6 +103,7 @@ int main(void)
         IN_ROOT(test_failed_fails_in_a_plan_too),
         IN_ROOT(a_step_ends_with_the_requested_result),
         IN_ROOT(a_plan_does_not_sleep_and_a_canceled_step_stops),
+        IN_ROOT(a_random_sleep_waits_unless_planned_and_stops_if_canceled),
         IN_ROOT(an_expression_returns_its_value),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -230,6 +230,16 @@ static void long_messages_are_truncated(void **state)
     assert_true(blame_join(*state, lines, COUNT_OF(lines)).len <= BLAME_MAX + 2);
 }
 
+static const PackageBackend *backend_of(const char *name)
+{
+    const PackageBackend *const *backend = package_backends;
+    while (*backend != NULL && strcmp((*backend)->name, name) != 0) {
+        backend++;
+    }
+    assert_non_null(*backend);
+    return *backend;
+}
+
 /* The output of every program while another one holds its lock, and other output. */
 static void a_lock_is_recognized_by_its_message(void **state)
 {
@@ -252,13 +262,31 @@ static void a_lock_is_recognized_by_its_message(void **state)
         { "pacman", "error: target not found: nothing", false },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        const PackageBackend *const *backend = package_backends;
-        while (*backend != NULL && strcmp((*backend)->name, rows[i].backend) != 0) {
-            backend++;
-        }
-        assert_non_null(*backend);
-        if ((*backend)->was_locked(str_from_c(rows[i].output)) != rows[i].was_locked) {
+        const PackageBackend *backend = backend_of(rows[i].backend);
+        if (backend->was_locked(str_from_c(rows[i].output)) != rows[i].was_locked) {
             fail_msg("%s: %s", rows[i].backend, rows[i].output);
+        }
+    }
+}
+
+static void names_of_packages_are_neither_options_nor_expressions(void **state)
+{
+    static const char *const backends[] = { "apt", "dnf", "zypper", "pacman" };
+    static const char *const good[] = { "vim", "lib32-glibc", "gtk3.0", "libstdc++6" };
+    static const char *const bad[] = { "",      "-vim",  "--root", "vim git", "vim;id", "vim|id",
+                                       "vim=1", "vim\n", "vim>1",  "$vim",    "vim*",   "vim&" };
+    Error err;
+    for (size_t i = 0; i < COUNT_OF(backends); i++) {
+        const PackageBackend *backend = backend_of(backends[i]);
+        for (size_t j = 0; j < COUNT_OF(good); j++) {
+            if (!backend->check_name(str_from_c(good[j]), &err)) {
+                fail_msg("%s: %s", backends[i], err.text);
+            }
+        }
+        for (size_t j = 0; j < COUNT_OF(bad); j++) {
+            if (backend->check_name(str_from_c(bad[j]), &err)) {
+                fail_msg("%s: '%s'", backends[i], bad[j]);
+            }
         }
     }
 }
@@ -281,6 +309,7 @@ int main(void)
         IN_ARENA(complaints_are_assigned_to_named_packages),
         IN_ARENA(long_messages_are_truncated),
         IN_ARENA(a_lock_is_recognized_by_its_message),
+        IN_ARENA(names_of_packages_are_neither_options_nor_expressions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -268,6 +268,40 @@ static void without_a_package_manager_the_format_must_be_given(void **state)
     assert_non_null(strstr(fixture->err.text, "no package manager found in the root "));
 }
 
+/* Which file it writes depends on the package manager of the machine and on the format. */
+static void a_repository_claims_every_file_it_may_write(void **state)
+{
+    static const struct {
+        const char *provider, *paths;
+    } cases[] = {
+        { "apt", "/etc/apt/sources.list.d/lab.sources /etc/apt/sources.list.d/lab.list "
+                 "/etc/apt/keyrings/lab.asc /etc/apt/keyrings/lab.gpg" },
+        { "zypper", "/etc/zypp/repos.d/lab.repo /etc/pki/rpm-gpg/RPM-GPG-KEY-lab" },
+        { NULL, "/etc/apt/sources.list.d/lab.sources /etc/apt/keyrings/lab.asc "
+                "/etc/yum.repos.d/lab.repo /etc/zypp/repos.d/lab.repo" },
+    };
+    Fixture *fixture = *state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        List *claims = list_new(&fixture->arena, 4);
+        Str rest = str_from_c(cases[i].paths), path;
+        use(fixture, "apt");
+        set_param(fixture, "provider",
+                  cases[i].provider == NULL ? value_missing()
+                                            : value_string(str_from_c(cases[i].provider)));
+        fixture->call.action->claims(&fixture->arena, fixture->params, claims);
+        while (str_split_next(&rest, ' ', &path)) {
+            Str wanted = arena_join(&fixture->arena, STR("path:"), path, STR_EMPTY);
+            uint32_t at = 0;
+            while (at < claims->len && !str_eq(value_str(claims->items[at]), wanted)) {
+                at++;
+            }
+            if (at == claims->len) {
+                fail_msg("%.*s", (int)wanted.len, wanted.data);
+            }
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -281,6 +315,7 @@ int main(void)
         IN_ROOT(secrets_are_not_shown_nor_readable),
         IN_ROOT(removing_one_keeps_keys_used_by_others),
         IN_ROOT(without_a_package_manager_the_format_must_be_given),
+        IN_ROOT(a_repository_claims_every_file_it_may_write),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
