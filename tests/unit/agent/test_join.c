@@ -39,7 +39,8 @@ static void failed(void *context, const Error *err)
     fail_msg("%s", err->text);
 }
 
-static int set_up(void **state)
+/* A cluster that was created at this time, relative to the clock. */
+static int set_up_created(void **state, int64_t after_ms)
 {
     scratch_set_up(state);
     Fixture *f = calloc(1, sizeof *f);
@@ -56,7 +57,7 @@ static int set_up(void **state)
                                            .api = STR("127.0.0.1:0"),
                                            .names = names,
                                            .name_count = 1 },
-                             .now_ms = loop_wall_ms(f->world.loop) };
+                             .now_ms = loop_wall_ms(f->world.loop) + after_ms };
     Error err;
     assert_true(cluster_create(&founding, &f->ca, &err));
     ServerOptions options = { .loop = f->world.loop,
@@ -68,6 +69,17 @@ static int set_up(void **state)
     assert_true(server_open(&options, &f->server, &err));
     world_run(&f->world);
     return 0;
+}
+
+static int set_up(void **state)
+{
+    return set_up_created(state, 0);
+}
+
+/* The clock of the server was wrong when its certificate was issued. */
+static int set_up_tomorrow(void **state)
+{
+    return set_up_created(state, INT64_C(24) * 60 * 60 * 1000);
 }
 
 static void gone(void *context)
@@ -251,6 +263,20 @@ static void a_server_with_another_ca_receives_nothing(void **state)
     Value tokens = operate(f, "GET", "/v1/tokens", STR_EMPTY);
     Value one = value_get(tokens, STR("items"))->list->items[0];
     assert_int_equal(value_get(*value_get(one, STR("status")), STR("uses"))->integer, 0);
+}
+
+static void a_certificate_must_be_valid_at_the_time_of_the_server(void **state)
+{
+    Fixture *f = *state;
+    Error err;
+    assert_true(start(f, "web1", NULL, &f->ca, &err));
+    while (!f->is_done && f->waits == 0) {
+        world_run(&f->world);
+    }
+    assert_true(f->is_done);
+    assert_false(f->is_node);
+    assert_int_equal(f->err.kind, ERROR_DENIED);
+    assert_non_null(strstr(f->err.text, "is valid from"));
 }
 
 static void a_used_up_token_is_rejected(void **state)
@@ -530,6 +556,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ROW(a_machine_with_a_token_becomes_a_member),
         ROW(a_server_with_another_ca_receives_nothing),
+        cmocka_unit_test_setup_teardown(a_certificate_must_be_valid_at_the_time_of_the_server,
+                                        set_up_tomorrow, tear_down),
         ROW(a_used_up_token_is_rejected),
         ROW(without_a_token_the_key_must_be_approved),
         ROW(a_killed_join_continues),
