@@ -1,6 +1,7 @@
 #include "audit/audit_drop_plan.h"
 
 #include "audit_lines.h"
+#include "sys/sha256.h"
 
 #define DAY_MS ((int64_t)24 * 3600 * 1000)
 /* If all of them are old enough. */
@@ -131,6 +132,26 @@ static void only_intact_entries_are_dropped(void **state)
     assert_int_equal(head.floor_sequence, 40);
 }
 
+/* Its age is unknown, although it is intact: a newer server may write unknown outcomes. */
+static void an_entry_that_cannot_be_read_is_not_dropped(void **state)
+{
+    AuditLines *lines = *state;
+    AuditDropLimits limits = audit_drop_limits(&lines->head, LATER_MS);
+    AuditHead head = lines->head;
+    char hash[SHA256_HEX + 1];
+    Error err;
+    Str first = STR("{\"format\":\"eden.audit/1\","),
+        rest = STR("\"outcome\":\"delayed\",\"previous\":\"" AUDIT_GENESIS "\",\"sequence\":1}");
+    sha256_hex(arena_join(&lines->arena, first, rest, STR_EMPTY), hash);
+    Str text = arena_format(&lines->arena, "%" STR_FMT "\"hash\":\"%s\",%" STR_FMT, STR_ARG(first),
+                            hash, STR_ARG(rest));
+    AuditChain chain;
+    audit_chain_start(&chain, &head);
+    assert_true(audit_chain_add(&chain, 1, text));
+    assert_false(audit_drop_advance(&head, &limits, &text, 1, &err));
+    assert_int_equal(head.floor_sequence, 0);
+}
+
 static void dropped_entries_no_longer_count(void **state)
 {
     AuditLines *lines = *state;
@@ -154,9 +175,13 @@ static void dropped_entries_no_longer_count(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(the_newest_and_recent_entries_are_kept), ROW(an_archive_of_another_log_drops_nothing),
-        ROW(finished_work_is_not_repeated),          ROW(batches_are_bounded),
-        ROW(only_intact_entries_are_dropped),        ROW(dropped_entries_no_longer_count),
+        ROW(the_newest_and_recent_entries_are_kept),
+        ROW(an_archive_of_another_log_drops_nothing),
+        ROW(finished_work_is_not_repeated),
+        ROW(batches_are_bounded),
+        ROW(only_intact_entries_are_dropped),
+        ROW(an_entry_that_cannot_be_read_is_not_dropped),
+        ROW(dropped_entries_no_longer_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

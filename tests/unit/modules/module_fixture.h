@@ -34,7 +34,7 @@ static bool fixture_is_claimed(void *context, Call *call, Str path)
     return fixture->claim != NULL && str_eq_c(path, fixture->claim);
 }
 
-/* For services.may_come: no step creates what is missing. Without it, a step may create anything. */
+/* For services.may_be_provided: no step creates what is missing. Without it, a step may create anything. */
 static inline bool nothing_comes(void *context, Call *call, const char *class, Str name, Str *why)
 {
     return false;

@@ -149,7 +149,7 @@ static void a_missing_program_is_found_in_the_text_of_a_command(void **state)
 {
     static const char *const shells[] = { NULL, "/bin/sh", "/usr/bin/bash" };
     Fixture *fixture = *state;
-    fixture->services.may_come = nothing_comes;
+    fixture->services.may_be_provided = nothing_comes;
     for (size_t i = 0; i < COUNT_OF(shells); i++) {
         use_run(fixture, "no-such-program --help");
         if (shells[i] != NULL) {

@@ -109,7 +109,7 @@ static void a_file_is_no_directory(void **state)
     put(fixture, "/motd", "hello\n", 0644);
     use_file(fixture, "file.managed", "/motd/today");
     set_text(fixture, "content", "x");
-    fixture->services.may_come = nothing_comes;
+    fixture->services.may_be_provided = nothing_comes;
     assert_false(plan(fixture));
     assert_string_equal(fixture->err.text, "/motd is a file, not a directory");
 }
