@@ -45,9 +45,9 @@ void arena_init(Arena *arena, size_t budget)
 void arena_clear(Arena *arena)
 {
     for (ArenaChunk *chunk = arena->chunk; chunk != NULL;) {
-        ArenaChunk *older = chunk->previous;
+        ArenaChunk *previous = chunk->previous;
         free(chunk);
-        chunk = older;
+        chunk = previous;
     }
     arena_init(arena, arena->budget);
 }
@@ -60,7 +60,7 @@ static size_t round_up(size_t size)
     return (size + 15) & ~(size_t)15;
 }
 
-static void chunk_add(Arena *arena, size_t least)
+static void chunk_add(Arena *arena, size_t min_size)
 {
     /* A single large block does not predict later allocations: sizes grow with shared chunks
      * only. */
@@ -76,9 +76,9 @@ static void chunk_add(Arena *arena, size_t least)
     if (size > left) {
         size = left & ~(size_t)15;
     }
-    bool sole = size < least + HEADER;
-    if (sole) {
-        size = least + HEADER;
+    bool is_dedicated = size < min_size + HEADER;
+    if (is_dedicated) {
+        size = min_size + HEADER;
     }
     ArenaChunk *chunk = malloc(size);
     if (chunk == NULL) {
@@ -86,7 +86,7 @@ static void chunk_add(Arena *arena, size_t least)
     }
     chunk->previous = arena->chunk;
     chunk->size = size;
-    chunk->is_dedicated = sole;
+    chunk->is_dedicated = is_dedicated;
     arena->chunk = chunk;
     arena->next = chunk_start(chunk);
     arena->end = (char *)chunk + size;

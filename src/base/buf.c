@@ -29,12 +29,12 @@ const char decimal_pairs[200] = { "000102030405060708091011121314151617181920212
  * It still grows by a fraction of its size, so that filling it takes linear time. */
 static size_t capacity_within_budget(const Buf *buf, size_t wanted, size_t preferred)
 {
-    size_t held = buf->data == NULL ? 0 : buf->cap + BUF_SLACK;
-    size_t little = buf->cap + buf->cap / 8;
-    const size_t sizes[] = { preferred, little > wanted ? little : wanted };
+    size_t old_size = buf->data == NULL ? 0 : buf->cap + BUF_SLACK;
+    size_t min_growth = buf->cap + buf->cap / 8;
+    const size_t sizes[] = { preferred, min_growth > wanted ? min_growth : wanted };
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         if (sizes[i] <= preferred &&
-            arena_can_grow(buf->arena, buf->data, held, sizes[i] + BUF_SLACK)) {
+            arena_can_grow(buf->arena, buf->data, old_size, sizes[i] + BUF_SLACK)) {
             return sizes[i];
         }
     }
@@ -64,8 +64,8 @@ bool buf_reserve_slow(Buf *buf, size_t extra)
         }
     }
     if (buf->arena != NULL) {
-        size_t held = buf->data == NULL ? 0 : buf->cap + BUF_SLACK;
-        buf->data = arena_regrow(buf->arena, buf->data, held, cap + BUF_SLACK);
+        size_t old_size = buf->data == NULL ? 0 : buf->cap + BUF_SLACK;
+        buf->data = arena_regrow(buf->arena, buf->data, old_size, cap + BUF_SLACK);
     } else {
         char *data = realloc(buf->data, cap + BUF_SLACK);
         if (data == NULL) {
@@ -117,12 +117,12 @@ void buf_put_format_v(Buf *buf, const char *format, va_list args)
     va_copy(again, args);
     /* Usually there is space; otherwise the first pass only measures. The NUL goes into the
      * slack. */
-    size_t room = buf->cap - buf->len;
+    size_t available = buf->cap - buf->len;
     int length = buf->data == NULL ? vsnprintf(NULL, 0, format, args)
-                                   : vsnprintf(buf->data + buf->len, room + 1, format, args);
+                                   : vsnprintf(buf->data + buf->len, available + 1, format, args);
     BUG_IF(length < 0);
     if (length > 0 && buf_reserve(buf, (size_t)length)) {
-        if ((size_t)length > room) {
+        if ((size_t)length > available) {
             vsnprintf(buf->data + buf->len, (size_t)length + 1, format, again);
         }
         buf->len += (size_t)length;

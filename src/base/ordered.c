@@ -82,15 +82,14 @@ static void split_leaf(OrderedSet *ordered, OrderedCursor *cursor)
 {
     OrderedLeaf *next = insert_leaf(ordered, cursor->leaf + 1),
                 *full = ordered->leaves[cursor->leaf];
-    bool is_behind_all =
-        cursor->item == ORDERED_LEAF_MAX && cursor->leaf + 2 == ordered->leaf_count;
-    uint32_t kept = is_behind_all ? ORDERED_LEAF_MAX : ORDERED_LEAF_MAX / 2;
-    next->count = ORDERED_LEAF_MAX - kept;
-    memcpy(next->items, full->items + kept, next->count * sizeof(full->items[0]));
-    full->count = kept;
-    if (cursor->item > kept || is_behind_all) {
+    bool is_last = cursor->item == ORDERED_LEAF_MAX && cursor->leaf + 2 == ordered->leaf_count;
+    uint32_t left_count = is_last ? ORDERED_LEAF_MAX : ORDERED_LEAF_MAX / 2;
+    next->count = ORDERED_LEAF_MAX - left_count;
+    memcpy(next->items, full->items + left_count, next->count * sizeof(full->items[0]));
+    full->count = left_count;
+    if (cursor->item > left_count || is_last) {
         cursor->leaf++;
-        cursor->item -= kept;
+        cursor->item -= left_count;
     }
 }
 

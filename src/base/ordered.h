@@ -3,10 +3,11 @@
  *
  *     typedef struct Node { Str key; ... } Node;
  *     before = ordered_put(&nodes, &node->key);
- *     for (OrderedCursor at = ordered_lower_bound(&nodes, prefix); (node = ordered_next(&nodes, &at)) != NULL;)
+ *     OrderedCursor cursor = ordered_lower_bound(&nodes, prefix);
+ *     while ((node = ordered_next(&nodes, &cursor)) != NULL) ...
  *
- * Items are in leaves of up to ORDERED_LEAF_MAX pointers, so that adding or removing one moves a leaf
- * and not everything. */
+ * Items are in leaves of up to ORDERED_LEAF_MAX pointers, so that adding or removing one moves only
+ * the items of a leaf. */
 #pragma once
 
 #include <stddef.h>
@@ -37,7 +38,7 @@ void *ordered_find(const OrderedSet *ordered, Str key);
 void *ordered_put(OrderedSet *ordered, Str *item);
 /* Returns the removed item, or NULL. */
 void *ordered_remove(OrderedSet *ordered, Str key);
-/* Frees the memory of Ordered itself; the items are not freed. */
+/* Frees the set itself; the items are not freed. */
 void ordered_clear(OrderedSet *ordered);
 
 /* The first item whose key is not before `key`. */

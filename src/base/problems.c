@@ -49,7 +49,7 @@ void problems_init(Problems *problems, Arena *arena)
 
 /* Stores only the part of the line around the location, so that problems in a line of megabytes
  * stay small. */
-static void keep_excerpt(Problem *problem, Arena *arena, Str line)
+static void store_excerpt(Problem *problem, Arena *arena, Str line)
 {
     size_t index = problem->column - 1;
     size_t first = index > EXCERPT_CONTEXT ? index - EXCERPT_CONTEXT : 0;
@@ -64,16 +64,16 @@ static void keep_excerpt(Problem *problem, Arena *arena, Str line)
 static void set_location(Problem *problem, Arena *arena, const Source *source, uint32_t offset,
                          uint32_t length)
 {
-    LineColumn place = source_location(source, offset);
+    LineColumn location = source_location(source, offset);
     problem->file = arena_copy(arena, source->name);
-    problem->line = place.line;
-    problem->column = place.column;
+    problem->line = location.line;
+    problem->column = location.column;
     Str text = source->text;
     size_t start = offset < text.len ? offset : text.len;
     size_t end = length < text.len - start ? start + length : text.len;
     size_t span = utf8_count(str_slice(text, start, end));
     problem->span = span == 0 ? 1 : (uint32_t)span;
-    keep_excerpt(problem, arena, source_line_at(source, offset));
+    store_excerpt(problem, arena, source_line_at(source, offset));
 }
 
 /* A message that quotes an entire document would hide the problem, so it is truncated. */
@@ -128,12 +128,12 @@ bool problems_contain(const Problems *problems, const Problem *problem)
     return false;
 }
 
-static bool has_error_at(const Problems *problems, uint32_t count, const Problem *place)
+static bool has_error_at(const Problems *problems, uint32_t count, const Problem *location)
 {
     for (uint32_t i = 0; i < count; i++) {
         const Problem *other = &problems->items[i];
-        if (other->severity == SEVERITY_ERROR && other->line == place->line &&
-            other->column == place->column && str_eq(other->file, place->file)) {
+        if (other->severity == SEVERITY_ERROR && other->line == location->line &&
+            other->column == location->column && str_eq(other->file, location->file)) {
             return true;
         }
     }
@@ -200,36 +200,36 @@ static bool comes_after(const Problem *a, const Problem *b)
 void problems_remove_warning(Problems *problems, const char *code, const Source *source,
                              uint32_t offset)
 {
-    uint32_t kept = 0;
+    uint32_t stored = 0;
     for (uint32_t i = 0; source != NULL && i < problems->count; i++) {
         const Problem *problem = &problems->items[i];
-        bool withdrawn = problem->severity != SEVERITY_ERROR && str_eq_c(problem->code, code) &&
-                         str_eq(problem->file, source->name);
-        if (withdrawn) {
-            LineColumn place = source_location(source, offset);
-            withdrawn = problem->line == place.line && problem->column == place.column;
+        bool is_removed = problem->severity != SEVERITY_ERROR && str_eq_c(problem->code, code) &&
+                          str_eq(problem->file, source->name);
+        if (is_removed) {
+            LineColumn location = source_location(source, offset);
+            is_removed = problem->line == location.line && problem->column == location.column;
         }
-        if (!withdrawn) {
-            problems->items[kept++] = *problem;
+        if (!is_removed) {
+            problems->items[stored++] = *problem;
         }
     }
-    problems->count = source != NULL ? kept : problems->count;
+    problems->count = source != NULL ? stored : problems->count;
 }
 
 void problems_sort(Problems *problems)
 {
     Problem *items = problems->items;
     for (uint32_t i = 1; i < problems->count; i++) {
-        Problem moved = items[i];
+        Problem current = items[i];
         uint32_t pos = i;
-        while (pos > 0 && !str_eq(items[pos - 1].file, moved.file)) {
+        while (pos > 0 && !str_eq(items[pos - 1].file, current.file)) {
             pos--;
         }
         pos = pos == 0 ? i : pos; /* the first of its file stays in place */
-        for (; pos > 0 && comes_after(&items[pos - 1], &moved); pos--) {
+        for (; pos > 0 && comes_after(&items[pos - 1], &current); pos--) {
         }
         memmove(&items[pos + 1], &items[pos], (i - pos) * sizeof *items);
-        items[pos] = moved;
+        items[pos] = current;
     }
 }
 
@@ -325,13 +325,13 @@ static void print_location(const Problem *problem, ProblemStyle style, Buf *out)
     if (problem->line > 0 && problem->column > 0) {
         buf_put_format(out, ":%u", problem->column);
     }
-    unsigned shown = 0;
+    unsigned printed = 0;
     const ProblemOrigin *origin = problem->origin;
-    for (; origin != NULL && shown < ORIGINS_SHOWN; origin = origin->next, shown++) {
-        buf_put(out, shown == 0 ? STR("   (from ") : STR(", from "));
+    for (; origin != NULL && printed < ORIGINS_SHOWN; origin = origin->next, printed++) {
+        buf_put(out, printed == 0 ? STR("   (from ") : STR(", from "));
         print_file_and_line(origin->file, origin->line, out);
     }
-    if (shown > 0) {
+    if (printed > 0) {
         buf_put(out, origin == NULL ? STR(")") : STR(", ...)"));
     }
     buf_put_char(out, '\n');
@@ -421,16 +421,16 @@ static void print_excerpt(const Problem *problem, const char *label, int digits,
         }
         to = from + EXCERPT_COLUMNS;
     }
-    bool cut_before = from > 0 || first_column > 1;
-    bool cut_behind = to < extent.width || problem->excerpt_cut;
+    bool omitted_before = from > 0 || first_column > 1;
+    bool omitted_after = to < extent.width || problem->excerpt_cut;
 
     print_gutter(label, digits, '|', style, out);
-    buf_put_c(out, cut_before ? " ..." : " ");
-    size_t shown_from = print_window(problem->excerpt, from, to, out);
-    buf_put_c(out, cut_behind ? "...\n" : "\n");
+    buf_put_c(out, omitted_before ? " ..." : " ");
+    size_t printed_from = print_window(problem->excerpt, from, to, out);
+    buf_put_c(out, omitted_after ? "...\n" : "\n");
 
     print_gutter("", digits, '|', style, out);
-    buf_put_repeat(out, ' ', 1 + (cut_before ? 3 : 0) + extent.start - shown_from);
+    buf_put_repeat(out, ' ', 1 + (omitted_before ? 3 : 0) + extent.start - printed_from);
     color_on(style, severity_rows[problem->severity].color, out);
     size_t end = extent.end > to && extent.start < to ? to : extent.end;
     buf_put_repeat(out, '^', end - extent.start);
@@ -499,15 +499,15 @@ void problems_print(const Problems *problems, ProblemStyle style, Buf *out)
     if (problems->count + problems->dropped < 2) {
         return;
     }
-    uint32_t shown[COUNT_OF(severity_rows)] = { 0 };
+    uint32_t printed[COUNT_OF(severity_rows)] = { 0 };
     for (uint32_t i = 0; i < problems->count; i++) {
-        shown[problems->items[i].severity]++;
+        printed[problems->items[i].severity]++;
     }
     buf_put_char(out, '\n');
     first = true;
     print_count(problems->errors, "error", &first, out);
-    print_count(shown[SEVERITY_WARNING], "warning", &first, out);
-    print_count(shown[SEVERITY_HINT], "hint", &first, out);
+    print_count(printed[SEVERITY_WARNING], "warning", &first, out);
+    print_count(printed[SEVERITY_HINT], "hint", &first, out);
     if (problems->dropped > 0) {
         buf_put_format(out, " (%u not shown)", problems->dropped);
     } else if (problems->count == PROBLEMS_MAX) {

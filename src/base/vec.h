@@ -30,13 +30,13 @@ enum {
     VEC_FIRST_CAPACITY = 8
 };
 
-/* Ensures a capacity of `least` items; used by the macros. */
+/* Ensures a capacity of `min_size` items; used by the macros. */
 static inline void *vec_grow(Arena *arena, void *items, uint32_t *cap, size_t item_size,
-                             size_t least)
+                             size_t min_size)
 {
     size_t wanted = *cap == 0 ? VEC_FIRST_CAPACITY : (size_t)*cap * 2;
-    if (wanted < least) {
-        wanted = least;
+    if (wanted < min_size) {
+        wanted = min_size;
     }
     BUG_IF(wanted > UINT32_MAX);
     void *grown = arena_grow(arena, items, *cap * item_size, wanted * item_size);

@@ -342,15 +342,15 @@ const char *dev_cluster_run_dir(const DevCluster *cluster)
 
 bool dev_cluster_publish(DevCluster *cluster, Str ca_pin, Str token, Value *description, Error *err)
 {
-    DevDescription known = { .path = cluster->location.path,
-                             .port = cluster->port,
-                             .count = cluster->options.nodes,
-                             .processes = cluster->processes,
-                             .ca_pin = ca_pin,
-                             .token = token };
+    DevDescription data = { .path = cluster->location.path,
+                            .port = cluster->port,
+                            .count = cluster->options.nodes,
+                            .processes = cluster->processes,
+                            .ca_pin = ca_pin,
+                            .token = token };
     cluster->is_ready = true;
     loop_timer_stop(&cluster->limit);
-    *description = dev_describe(cluster->arena, &known);
+    *description = dev_describe(cluster->arena, &data);
     return dev_directory_publish(&cluster->location, cluster->arena, *description, err);
 }
 

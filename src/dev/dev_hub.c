@@ -133,10 +133,10 @@ static bool join(NodeProcess *process, Error *err)
 
 static void report_failure(const NodeProcess *process, int channel, Error *err)
 {
-    Error lost;
+    Error ignored;
     error_wrap(err, "%s", dev_node_name(process->arena, process->node->index));
     Str line = arena_format(process->arena, DEV_FAILED " %d %s\n", (int)err->kind, err->text);
-    (void)!file_write_all(channel, line, &lost);
+    (void)!file_write_all(channel, line, &ignored);
 }
 
 /* See ForkChildRun; `context` is a DevNode. */
@@ -275,8 +275,8 @@ static bool start_node(Hub *hub, uint32_t index, Error *err)
         return false;
     }
     node->channel = dev_channel_open(&channel_options, channel);
-    const char *cable = arena_format(&hub->arena, "eden%u", index + 1).data;
-    if (!link_create_veth(cable, BRIDGE, DEV_LINK, node->process, err)) {
+    const char *veth_name = arena_format(&hub->arena, "eden%u", index + 1).data;
+    if (!link_create_veth(veth_name, BRIDGE, DEV_LINK, node->process, err)) {
         return false;
     }
     dev_channel_send(hub->owner, "node %u %ld", index, (long)node->process);

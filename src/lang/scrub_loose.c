@@ -85,7 +85,7 @@ static bool is_split_secret(const Search *search, const LooseStream *stream, siz
            stream->current.joined == first->joined;
 }
 
-/* Adds the range, extended by the punctuation at both ends of the secret, which was dropped. */
+/* Adds the range, extended by the punctuation that was dropped at both ends of the secret. */
 static void add_with_punctuation(Search *search, Loose loose, size_t len, Range range)
 {
     const Scrubber *scrubber = search->scrubber;

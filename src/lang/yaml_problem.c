@@ -68,7 +68,7 @@ static Str rest_of_line(Str text, size_t start)
     return str_slice(text, start, end);
 }
 
-/* The text in quotes that it does not contain, or empty if there are none. */
+/* The text in quotes of a kind that it does not contain; empty if it contains both kinds. */
 static Str in_quotes(Arena *arena, Str text)
 {
     bool has_double = str_find(text, STR("\""), 0) != STR_NOT_FOUND ||
@@ -171,7 +171,8 @@ static bool find_template(const SyntaxError *failure)
 
 /* --- Quotes and brackets ------------------------------------------------------------------ */
 
-/* The end of the value at `start`: of the line, or before what ends it inside of brackets. */
+/* The value at `start`, up to the end of the line or, inside brackets, up to the character that
+ * ends it. */
 static Str value_text(Str text, size_t start, size_t after)
 {
     Str whole = rest_of_line(text, start);
@@ -201,7 +202,7 @@ static bool find_text_after_quote(const SyntaxError *failure)
         return false;
     }
     Str whole = value_text(failure->text, load->last_start, after);
-    /* 'it's': the quote inside of the text has ended it. */
+    /* 'it's': the inner quote ended the text. */
     bool is_inner = after == load->last_end && whole.len > 2 && whole.data[0] == '\'' &&
                     whole.data[whole.len - 1] == '\'';
     Str inner = is_inner ? str_slice(whole, 1, whole.len - 1) : STR_EMPTY;

@@ -117,8 +117,8 @@ bool yaml_repair_document(YamlLoad *load, uint32_t dots)
 
 /* --- Tabs --------------------------------------------------------------------------------- */
 
-/* Tabs may separate and occur in blank lines, but not indent. Whether what follows needs
- * indentation becomes known when it is parsed: yaml_repair_is_tabbed(). */
+/* Tabs may separate tokens and occur in blank lines, but not in indentation. Whether the
+ * following text needs indentation is known only when it is parsed: yaml_repair_is_tabbed(). */
 static bool repair_tab(YamlLoad *load, size_t pos, bool in_text)
 {
     size_t start = pos, end = pos;

@@ -200,7 +200,7 @@ static Value default_value(const SiteLoad *load, const ParamSpec *spec)
 
 /* --- Keys ----------------------------------------------------------------------------------- */
 
-/* Whether a parameter differs only by an 's': "uri" and "uris". */
+/* Whether the name of a parameter differs only by an 's', such as "uri" and "uris". */
 static bool differs_in_plural(const Action *action, Str name)
 {
     bool found = false;
@@ -370,7 +370,7 @@ static const ParamSpec *main_parameter(const ActionCall *call, bool list)
     return NULL;
 }
 
-/* Strings given instead of parameters are usually the value of the main one: "pkg.installed:
+/* A string in place of the parameters is usually the value of the main one: "pkg.installed:
  * nginx", "pkg.installed: [nginx, vim]". Returns the correct form, empty if it is unknown. */
 static Str suggest_parameters(const SiteLoad *load, const ActionCall *call, Value input, bool list)
 {

@@ -148,7 +148,7 @@ static void add_required_parents(RowReader *reader, Str path)
     }
 }
 
-/* At load time only values in the same form can be compared: a template with a template. */
+/* At load time only values of the same form can be compared, such as a template with a template. */
 static Str comparable_aspect(const RowReader *reader, const ParamSpec *spec, Str aspect,
                              Value value)
 {

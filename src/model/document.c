@@ -115,14 +115,14 @@ static void suggest_file(const SiteLoad *load, Problem *problem, Str path, Value
     List *paths = list_new(load->arena, 16);
     load->reader.list(load->reader.context, str_slice(path, 0, slash), load->arena, paths);
     Str wanted = str_from_offset(path, slash + 1);
-    bool yaml = str_ends(wanted, STR(".yaml"));
-    Suggest suggest = suggest_make(str_slice(wanted, 0, wanted.len - (yaml ? 5 : 0)));
+    bool is_yaml = str_ends(wanted, STR(".yaml"));
+    Suggest suggest = suggest_make(str_slice(wanted, 0, wanted.len - (is_yaml ? 5 : 0)));
     for (uint32_t i = 0; i < paths->len; i++) {
         Str name = str_from_offset(value_str(paths->items[i]), slash + 1);
-        if (yaml && !str_ends(name, STR(".yaml"))) {
+        if (is_yaml && !str_ends(name, STR(".yaml"))) {
             continue;
         }
-        name.len -= yaml ? 5 : 0;
+        name.len -= is_yaml ? 5 : 0;
         if (!str_eq(name, STR("base"))) {
             suggest_offer(&suggest, name);
         }
@@ -130,7 +130,7 @@ static void suggest_file(const SiteLoad *load, Problem *problem, Str path, Value
     site_suggest_for(load, problem, reference, &suggest);
 }
 
-static Str shown_path(const SiteLoad *load, Str path)
+static Str display_path(const SiteLoad *load, Str path)
 {
     Str root = load->reader.root;
     if (root.len == 0) {
@@ -141,7 +141,7 @@ static Str shown_path(const SiteLoad *load, Str path)
 }
 
 /* "jobs/web.yml" for jobs/web.yaml; empty if it is not YAML. */
-static Str container_of(const SiteLoad *load, Str path)
+static Str yml_path(const SiteLoad *load, Str path)
 {
     return str_ends(path, STR(".yaml"))
                ? arena_join(load->arena, str_slice(path, 0, path.len - strlen(".yaml")), STR_EMPTY,
@@ -151,7 +151,7 @@ static Str container_of(const SiteLoad *load, Str path)
 
 bool document_has_yml(const SiteLoad *load, Str path)
 {
-    Str container = container_of(load, path);
+    Str container = yml_path(load, path);
     return container.len > 0 && load->reader.exists != NULL &&
            load->reader.exists(load->reader.context, container);
 }
@@ -162,16 +162,16 @@ static Problem *report_unreadable(const SiteLoad *load, Str path, Value referenc
     Problem *problem =
         err->kind == ERROR_NOT_FOUND
             ? site_problem(load, "E0301", reference, "file '%" STR_FMT "' not found",
-                           STR_ARG(shown_path(load, path)))
+                           STR_ARG(display_path(load, path)))
             : site_problem(load, "E0301", reference, "cannot read '%" STR_FMT "': %s",
-                           STR_ARG(shown_path(load, path)), err->text);
+                           STR_ARG(display_path(load, path)), err->text);
     if (!named) {
-        problem->file = shown_path(load, path);
+        problem->file = display_path(load, path);
     }
     if (err->kind == ERROR_NOT_FOUND && document_has_yml(load, path)) {
         problem->hint = arena_format(
             load->problems->arena, "rename '%" STR_FMT "' to '%" STR_FMT "'",
-            STR_ARG(shown_path(load, container_of(load, path))), STR_ARG(shown_path(load, path)));
+            STR_ARG(display_path(load, yml_path(load, path))), STR_ARG(display_path(load, path)));
     } else if (err->kind == ERROR_NOT_FOUND) {
         suggest_file(load, problem, path, reference);
     }
@@ -203,11 +203,11 @@ bool document_read(const SiteLoad *load, Str path, DocumentKind kind, Value refe
     if (document_has_yml(load, path)) {
         Problem *problem = site_problem(
             load, "E0301", reference, "both '%" STR_FMT "' and '%" STR_FMT "' exist",
-            STR_ARG(shown_path(load, path)), STR_ARG(shown_path(load, container_of(load, path))));
+            STR_ARG(display_path(load, path)), STR_ARG(display_path(load, yml_path(load, path))));
         problem->hint = STR("remove one of them; file names of a site end with '.yaml'");
         return false;
     }
-    uint16_t source = sources_add(load->sources, shown_path(load, path), text);
+    uint16_t source = sources_add(load->sources, display_path(load, path), text);
     if (source == SOURCE_NONE) {
         site_problem(load, "E0301", reference, "the site has too many files");
         return false;
@@ -220,7 +220,7 @@ bool document_read(const SiteLoad *load, Str path, DocumentKind kind, Value refe
            document_unwrap(load, kind, root, out);
 }
 
-/* --- Beside a broken item --------------------------------------------------------------------- */
+/* --- Reading the valid items -------------------------------------------------------------------- */
 
 typedef struct Line {
     size_t start, next;
@@ -302,7 +302,7 @@ bool document_read_valid_items(const SiteLoad *load, Str path, DocumentKind kind
     for (int i = 0; i <= ITEMS_MAX; i++) {
         Problems found;
         problems_init(&found, load->arena);
-        uint16_t source = sources_add(load->sources, shown_path(load, path),
+        uint16_t source = sources_add(load->sources, display_path(load, path),
                                       arena_copy(load->arena, str_from(rest, text.len)));
         Value root = value_null();
         bool ok = source != SOURCE_NONE &&
@@ -316,8 +316,8 @@ bool document_read_valid_items(const SiteLoad *load, Str path, DocumentKind kind
          * key. Other mistakes may start earlier, and an alias may refer to the removed item. */
         size_t start = 0, end = 0;
         Str code = found.count > 0 ? found.items[0].code : STR_EMPTY;
-        bool certain = i == 0 || str_eq(code, STR("E0110")) || str_eq(code, STR("E0102"));
-        if (ok || found.count == 0 || !certain ||
+        bool is_certain = i == 0 || str_eq(code, STR("E0110")) || str_eq(code, STR("E0102"));
+        if (ok || found.count == 0 || !is_certain ||
             !find_item(str_from(rest, text.len), found.items[0].line, &start, &end)) {
             return false;
         }
@@ -349,7 +349,7 @@ static void report_missing_link(const SiteLoad *load, const Template *template, 
         .fix = found ? nearest : STR_EMPTY,
         .template_name =
             document.kind == VALUE_NULL
-                ? shown_path(load, arena_join(load->arena, STR("templates/"), name, STR_EMPTY))
+                ? display_path(load, arena_join(load->arena, STR("templates/"), name, STR_EMPTY))
                 : name,
         .template_text = text,
         .offset = link->offset,
@@ -392,7 +392,7 @@ bool document_check_template(const SiteLoad *load, Str name)
     problems_init(&found, load->arena);
     Str path = arena_format(load->arena, "templates/%" STR_FMT, STR_ARG(name));
     for (Fault *found_before = &fault; found_before != NULL; found_before = found_before->next) {
-        found_before->template_name = shown_path(load, path);
+        found_before->template_name = display_path(load, path);
     }
     document_add_fault(&found, load->sources, &fault, value_null());
     problems_merge(load->problems, &found);

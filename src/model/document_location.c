@@ -16,7 +16,7 @@ Problem *document_problem(Problems *problems, const Sources *sources, Severity s
                                  value.start, value.span, "%s", message);
 }
 
-/* Whether YAML needs no quotes for it anywhere. */
+/* Whether the text never needs quotes in YAML. */
 static bool is_plain_word(Str text)
 {
     for (size_t i = 0; i < text.len; i++) {
@@ -31,14 +31,14 @@ static bool is_plain_word(Str text)
 void document_fix(Arena *arena, Problem *problem, const Sources *sources, Value location, Str text)
 {
     const Source *source = sources_get(sources, location.source);
-    Str spelled = value_original(sources, location);
-    if (source == NULL || spelled.len == 0 || !is_plain_word(text)) {
+    Str original = value_original(sources, location);
+    if (source == NULL || original.len == 0 || !is_plain_word(text)) {
         return;
     }
-    char quote = spelled.data[0];
-    bool quoted = spelled.len > 1 && (quote == '"' || quote == '\'');
+    char quote = original.data[0];
+    bool quoted = original.len > 1 && (quote == '"' || quote == '\'');
     problem_fix_at(arena, problem, source, location.start + quoted,
-                   (uint32_t)spelled.len - 2 * quoted, text);
+                   (uint32_t)original.len - 2 * quoted, text);
 }
 
 /* Length of the escape sequence at the start of `text`, in double quotes. */
@@ -57,27 +57,27 @@ static size_t escape_length(Str text)
 uint32_t document_offset(const Sources *sources, Value string, size_t pos)
 {
     Str text = value_str(string);
-    Str spelled = value_original(sources, string);
-    if (spelled.len == 0) {
+    Str original = value_original(sources, string);
+    if (original.len == 0) {
         return string.start;
     }
-    char style = spelled.data[0];
+    char style = original.data[0];
     bool block = (string.flags & VALUE_QUOTED) != 0 && (style == '|' || style == '>');
     bool quoted = (string.flags & VALUE_QUOTED) != 0 && (style == '"' || style == '\'');
-    size_t s = block ? str_find(spelled, STR("\n"), 0) : quoted ? 1 : 0;
+    size_t s = block ? str_find(original, STR("\n"), 0) : quoted ? 1 : 0;
     size_t t = 0;
-    while (s < spelled.len && t < text.len) {
-        char c = spelled.data[s];
+    while (s < original.len && t < text.len) {
+        char c = original.data[s];
         bool escape =
             quoted && ((style == '"' && c == '\\') ||
-                       (style == '\'' && str_starts(str_from_offset(spelled, s), STR("''"))));
+                       (style == '\'' && str_starts(str_from_offset(original, s), STR("''"))));
         if (escape) {
-            size_t length = style == '"' ? escape_length(str_from_offset(spelled, s)) : 2;
+            size_t length = style == '"' ? escape_length(str_from_offset(original, s)) : 2;
             if (t >= pos) {
                 break;
             }
             s += length;
-            if (!(style == '"' && spelled.data[s - length + 1] == '\n')) {
+            if (!(style == '"' && original.data[s - length + 1] == '\n')) {
                 utf8_next(text, &t);
             }
         } else if (c == text.data[t]) {
@@ -95,7 +95,7 @@ uint32_t document_offset(const Sources *sources, Value string, size_t pos)
             t++;
         }
     }
-    return string.start + (uint32_t)(s < spelled.len ? s : spelled.len);
+    return string.start + (uint32_t)(s < original.len ? s : original.len);
 }
 
 /* Offset of the template in the string of the document: a single `{{ }}` is compiled without its
@@ -133,13 +133,14 @@ static void add_origins(Problems *problems, const Sources *sources, Problem *pro
     uint32_t last = 0;
     Str last_name = STR_EMPTY;
     for (const FaultOrigin *origin = fault->origin; origin != NULL; origin = origin->next) {
-        Value pos = origin->document.kind != VALUE_NULL ? origin->document : document;
-        const Source *source = sources_get(sources, pos.source);
+        Value location = origin->document.kind != VALUE_NULL ? origin->document : document;
+        const Source *source = sources_get(sources, location.source);
         uint32_t line = origin->line;
-        if (source != NULL && value_is_string(pos) && str_eq(origin->template_name, source->name)) {
-            line = document_line(sources, pos, 0, line);
+        if (source != NULL && value_is_string(location) &&
+            str_eq(origin->template_name, source->name)) {
+            line = document_line(sources, location, 0, line);
         }
-        /* A recursive call is shown once. */
+        /* Recursive calls are shown only once. */
         if (line == last && str_eq(origin->template_name, last_name)) {
             continue;
         }
@@ -150,8 +151,8 @@ static void add_origins(Problems *problems, const Sources *sources, Problem *pro
     }
 }
 
-/* Only if the template is in its document verbatim: otherwise an escaped quote would have to be
- * escaped in the fix too. */
+/* Adds the fix only if the document contains the template verbatim: otherwise quotes in the fix
+ * would have to be escaped as well. */
 static void add_fix(Arena *arena, Problem *problem, const Fault *fault, const Source *source,
                     uint32_t offset, uint32_t span)
 {
@@ -202,9 +203,10 @@ static void suggest_label(Problems *problems, Problem *problem, Str label)
                                  STR_ARG(label), STR_ARG(label));
 }
 
-static void add_fault(Problems *problems, const Sources *sources, const Fault *fault, Value asked)
+static void add_fault(Problems *problems, const Sources *sources, const Fault *fault,
+                      Value call_site)
 {
-    Value document = asked;
+    Value document = call_site;
     if (fault->document.kind != VALUE_NULL) {
         document = fault->document;
     }
@@ -213,9 +215,9 @@ static void add_fault(Problems *problems, const Sources *sources, const Fault *f
     uint32_t offset = fault->offset;
     uint32_t span = fault->span;
     size_t start;
-    bool own = source != NULL && str_eq(fault->template_name, source->name) &&
-               template_start(document, fault->template_text, &start);
-    if (own) {
+    bool is_local = source != NULL && str_eq(fault->template_name, source->name) &&
+                    template_start(document, fault->template_text, &start);
+    if (is_local) {
         offset = document_offset(sources, document, start + fault->offset);
         uint32_t end = document_offset(sources, document, start + fault->offset + fault->span);
         span = end > offset ? end - offset : 0;
@@ -235,17 +237,17 @@ static void add_fault(Problems *problems, const Sources *sources, const Fault *f
     if (label.len > 0) {
         suggest_label(problems, problem, label);
     }
-    add_origins(problems, sources, problem, fault, asked);
+    add_origins(problems, sources, problem, fault, call_site);
     if (fault->begins > 0) {
         uint32_t line =
-            own ? document_line(sources, document, start, fault->begins) : fault->begins;
+            is_local ? document_line(sources, document, start, fault->begins) : fault->begins;
         problem_add_note(problems->arena, problem, STR("it starts"), problem->file, line);
     }
     for (const FaultLoop *loop = fault->loops; loop != NULL; loop = loop->next) {
         Str note = arena_format(problems->arena, "in item %llu%s%" STR_FMT "%s of the loop",
                                 (unsigned long long)loop->index + 1, loop->item.len > 0 ? ", " : "",
                                 STR_ARG(loop->item), loop->item.len > 0 ? "," : "");
-        uint32_t line = own ? document_line(sources, document, start, loop->line) : loop->line;
+        uint32_t line = is_local ? document_line(sources, document, start, loop->line) : loop->line;
         problem_add_note(problems->arena, problem, note,
                          arena_copy(problems->arena, loop->template_name), line);
     }

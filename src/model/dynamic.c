@@ -147,8 +147,8 @@ bool dynamic_compile(Arena *arena, Templates *templates, const Sources *sources,
     return compile_value(&c, value, out);
 }
 
-/* For '"{{ vars.y }}"', including its quotes, what is between the braces; false if `text` does not
- * start with that. */
+/* If `text` starts with a quoted template, such as '"{{ vars.y }}"', returns the text between the
+ * braces and the length including the quotes. */
 static bool quoted_braces(Str text, Str *inner, size_t *len)
 {
     if (text.len < 3 || (text.data[0] != '"' && text.data[0] != '\'') ||
@@ -164,7 +164,7 @@ static bool quoted_braces(Str text, Str *inner, size_t *len)
     return true;
 }
 
-/* Turns "{{ vars.x }} == 1" into "vars.x == 1", which is certainly intended. */
+/* Turns "{{ vars.x }} == 1" into "vars.x == 1", which is what the author meant. */
 static Str without_braces(Arena *arena, Str text)
 {
     Buf bare = buf_make_in(arena, BUF_UNLIMITED);
@@ -190,7 +190,7 @@ static Str without_braces(Arena *arena, Str text)
     return buf_str(&bare);
 }
 
-/* Braces inside an expression: neither an expression nor a template. */
+/* Reports braces inside an expression: the string is neither an expression nor a template. */
 static bool report_braces(const Compiler *c, Value value, Str text)
 {
     if (str_find(text, STR("{{"), 0) == STR_NOT_FOUND) {

@@ -6,8 +6,9 @@
  *
  *     B's other requisites  ->  check of B  ->  A (prereq B)  ->  B
  *
- * The check waits for everything that B's run waits for, except what can only come later: A itself,
- * if B requires it too, and other targets of A, for which the check counts then.
+ * The check waits for everything that B's run waits for, except what can only come later: A
+  * itself, if B requires it too, and the runs of other targets of A, whose checks it waits for
+  * instead.
  *
  * The order is determined by requisites first, then by `order`, then by the file. Dependencies come
  * as early as the first step that waits for them would. */
@@ -197,7 +198,7 @@ uint32_t *graph_rank_steps(Arena *arena, const Steps *steps)
     return rank;
 }
 
-/* By default, a check is immediately before its run. */
+/* By default, a check comes immediately before its run. */
 static uint32_t vertex_rank(const Graph *graph, uint32_t vertex)
 {
     Vertex v = graph->vertices[vertex];
@@ -248,7 +249,7 @@ uint32_t *graph_order_digraph(Arena *arena, const Graph *graph, const Digraph *d
 
 /* --- Critical path ---------------------------------------------------------------------------- */
 
-/* Even free steps count a little, so that a long chain of them is longer than a short one. */
+/* Steps without cost count a little, so that a long chain of them costs more than a short one. */
 static uint64_t vertex_cost(const Graph *graph, uint32_t vertex)
 {
     return (uint64_t)graph_step(graph, graph->vertices[vertex].step)->spec->action->cost_ms + 1;

@@ -10,7 +10,7 @@
 DEFINE_ENUM_NAMES(GraphFormat, graph_format, [GRAPH_TREE] = "tree", [GRAPH_DOT] = "dot",
                   [GRAPH_SVG] = "svg", [GRAPH_JSON] = "json")
 
-/* For each step, whether it is on the critical path. */
+/* Marks the steps on the critical path. */
 static bool *critical_marks(const Graph *graph, Arena *arena)
 {
     bool *marks = arena_alloc_zero(arena, graph->steps.count);

@@ -37,8 +37,8 @@ static Str reference_text(const Reference *reference, Arena *arena)
     return arena_format(arena, "step named '%" STR_FMT "'", STR_ARG(reference->pattern));
 }
 
-/* A step of that module with an unknown ID: without a node such as '/etc/{{ item }}.conf', at load
- * time such as "{{ macros['path'] }}". It may be the target. */
+/* A step of that module whose ID is not known yet, such as '/etc/{{ item }}.conf' without a node
+ * or "{{ macros['path'] }}" at load time. It may be the target. */
 static const Step *step_without_id(const GraphBuilder *builder, const Reference *reference)
 {
     const Steps *steps = &builder->graph->steps;
@@ -91,14 +91,14 @@ static void report_missing(GraphBuilder *builder, uint32_t step, const Reference
     uint32_t nearest_step;
     Arena *arena = builder->problems->arena;
     if (!step_index_suggest(builder->index, step, reference, &nearest, &nearest_step)) {
-        const Step *late = step_without_id(builder, reference);
+        const Step *candidate = step_without_id(builder, reference);
         problem->hint =
-            late == NULL
+            candidate == NULL
                 ? STR_EMPTY
                 : arena_format(arena,
                                "if you mean step '%" STR_FMT
                                "', refer to it by name: its ID is not known before it runs",
-                               STR_ARG(late->name));
+                               STR_ARG(candidate->name));
         return;
     }
     const StepSpec *spec =
@@ -107,8 +107,8 @@ static void report_missing(GraphBuilder *builder, uint32_t step, const Reference
     Str where = STR_EMPTY;
     if (source != NULL) {
         bool named = spec->name_location.source == spec->location.source;
-        const Value *shown = named ? &spec->name_location : &spec->location;
-        unsigned line = source_location(source, shown->start).line;
+        const Value *printed = named ? &spec->name_location : &spec->location;
+        unsigned line = source_location(source, printed->start).line;
         where = source == source_of(builder, location)
                     ? arena_format(arena, "line %u", line)
                     : arena_format(arena, "%" STR_FMT ":%u", STR_ARG(source->name), line);

@@ -81,7 +81,7 @@ static bool is_scalar(Value v)
     return v.kind == VALUE_BOOL || v.kind == VALUE_INT || v.kind == VALUE_FLOAT;
 }
 
-/* A string without NUL bytes, which system calls accept. */
+/* Numbers and booleans become strings, spelled as in the source. */
 static bool to_text(const Conversion *c, Value input, const char *wanted, Value *out)
 {
     if (is_scalar(input)) {

@@ -434,7 +434,7 @@ static void compare_results(Replayer *replayer)
     }
 }
 
-/* The record ends before the run does. */
+/* Reports that the record ends before the run. */
 static void report_early_end(Replayer *replayer)
 {
     Work work = { 0 };

@@ -165,8 +165,8 @@ static bool mark_stage(const Graph *graph, ActionStage stage, bool *marked)
     return any;
 }
 
-/* Assigns vertices to barriers. None of them closes a cycle: what a barrier waits for never waits
- * for the vertices after it, neither through the graph nor through earlier barriers. */
+/* Assigns vertices to barriers. None of them closes a cycle: the vertices before a barrier never
+ * wait for those after it, neither through the graph nor through earlier barriers. */
 static void set_barriers(Schedule *schedule, Arena *scratch)
 {
     const Graph *graph = schedule->graph;
@@ -371,7 +371,7 @@ uint32_t schedule_join(Schedule *schedule, Work first, Work *out)
     if (schedule->mode != MODE_GENIUS || action->merge == NULL || first.phase != PHASE_RUN) {
         return 0;
     }
-    /* Popped in order of urgency; those that do not join are pushed back. */
+    /* Items are popped in order of urgency; those that cannot join are pushed back. */
     Heap *ready = needs_worker(schedule, first.step) ? &schedule->ready : &schedule->ready_free;
     AUTO_CLEAR(Arena) scratch;
     arena_init(&scratch, ARENA_UNLIMITED);

@@ -35,7 +35,7 @@ Schedule *schedule_new(Arena *arena, const Graph *graph, OrderMode mode, uint32_
 /* Sets, before the run, what a step owes from an earlier one (StepStatus.owed). */
 void schedule_set_owed(Schedule *schedule, uint32_t step, uint16_t owed);
 
-/* The next work, or false if there is none now. Each run and each check is handed out once, after
+/* Hands out the next work; returns false if nothing is ready now. Each run and each check is handed out once, after
  * all its dependencies are done; reactions at the end only for steps that react. */
 bool schedule_next(Schedule *schedule, Work *out);
 enum {
@@ -46,14 +46,14 @@ enum {
  * and each is done separately. Mode genius only. */
 uint32_t schedule_join(Schedule *schedule, Work first, Work *out);
 
-/* Reports completion. PHASE_RUN: `result` is final. PHASE_CHECK: `pending` is the result of the
+/* Records the completion of work. PHASE_RUN: `result` is final. PHASE_CHECK: `pending` is the result of the
  * check; with RESULT_FAILED the step has failed and its run is not handed out. PHASE_REACT: the
  * resulting status. `owed` is unchanged. */
 void schedule_done(Schedule *schedule, Work work, const StepStatus *status);
-/* The work waits for an external condition; its worker is free for other work, which continues
- * unless it depends on this one. It is requeued or done later. */
+/* The work waits for an external condition and frees its worker. Everything that does not depend
+ * on it continues. It is requeued or completed later. */
 void schedule_park(Schedule *schedule, Work work);
-/* Parked work is ready again, and is handed out when the order allows it. */
+/* Makes parked work ready again; it is handed out when the order allows it. */
 void schedule_requeue(Schedule *schedule, Work work);
 
 bool schedule_is_finished(const Schedule *schedule);

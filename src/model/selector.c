@@ -57,7 +57,7 @@ static void skip_space(Parser *p)
     }
 }
 
-/* Whether the word is at `pos`, not as a part of a longer one. */
+/* Whether the word starts at `pos` and is not part of a longer one. */
 static bool word_at(const Parser *p, size_t pos, Str word)
 {
     if (!str_starts(str_from_offset(p->text, pos), word)) {
@@ -114,7 +114,7 @@ static Selector *new_selector(Parser *p, SelectorKind kind)
 }
 
 /* Reports names that can only belong to another tool: grains['os'] == 'Debian'. */
-static bool has_foreign_names(Parser *p, size_t start, const Template *template)
+static bool report_foreign_names(Parser *p, size_t start, const Template *template)
 {
     const TemplateUses *uses = template_uses(template);
     bool found = false;
@@ -158,13 +158,14 @@ static const Selector *parse_expression(Parser *p, size_t start, Str term)
     Value literal;
     if (template_literal(expression->template, &literal)) {
         Problem *problem = report(p, start, term.len, "this matches every node or none");
-        problem->hint = value_is_string(literal) && selector_is_plain(value_str(literal))
-                            ? arena_format(p->arena, "write '%" STR_FMT "', without further quotes",
-                                           STR_ARG(value_str(literal)))
-                            : STR("write \"server.os == 'debian'\" for a fact");
+        problem->hint =
+            value_is_string(literal) && selector_is_plain(value_str(literal))
+                ? arena_format(p->arena, "write '%" STR_FMT "', without additional quotes",
+                               STR_ARG(value_str(literal)))
+                : STR("write \"server.os == 'debian'\" for a fact");
         return NULL;
     }
-    return has_foreign_names(p, start, expression->template) ? NULL : selector;
+    return report_foreign_names(p, start, expression->template) ? NULL : selector;
 }
 
 static const Selector *parse_label(Parser *p, size_t start, Str term, size_t equals)
@@ -180,22 +181,22 @@ static const Selector *parse_label(Parser *p, size_t start, Str term, size_t equ
     if (!negated) {
         return selector;
     }
-    Selector *not = new_selector(p, SELECTOR_NOT);
-    not ->left = selector;
-    return not ;
+    Selector *negation = new_selector(p, SELECTOR_NOT);
+    negation->left = selector;
+    return negation;
 }
 
-/* The replacement as its document requires it: `bare` text gets quotes, for a star at the start is
- * an alias in YAML, and quotes inside of quotes are doubled. */
+/* Spells the replacement as the document requires: `bare` text gets quotes, because a leading
+ * star is an alias in YAML, and quotes inside quotes are doubled. */
 static Str quote_fix(const Parser *p, Str fix, bool bare)
 {
     bool has_single = str_find(fix, STR("'"), 0) != STR_NOT_FOUND;
     const char *quote = !bare ? "" : has_single ? "\"" : "'";
-    bool doubles = !bare && value_original(p->sources, p->location).data[0] == '\'';
+    bool doubles_quotes = !bare && value_original(p->sources, p->location).data[0] == '\'';
     Buf text = buf_make_in(p->arena, BUF_UNLIMITED);
     buf_put_c(&text, quote);
     for (size_t i = 0; i < fix.len; i++) {
-        buf_put_c(&text, doubles && fix.data[i] == '\'' ? "'" : "");
+        buf_put_c(&text, doubles_quotes && fix.data[i] == '\'' ? "'" : "");
         buf_put_char(&text, fix.data[i]);
     }
     buf_put_c(&text, quote);
@@ -211,7 +212,7 @@ static void report_term(Parser *p, size_t start, Str term, const SelectorMistake
     uint32_t from = document_offset(p->sources, p->location, start);
     uint32_t to = document_offset(p->sources, p->location, start + term.len);
     if (mistake->term.len > 0 && source != NULL && to - from == term.len) {
-        /* A star at the start is an alias in YAML. */
+        /* A leading star is an alias in YAML. */
         bool bare = value_original(p->sources, p->location).len == p->text.len;
         Str text = quote_fix(p, mistake->term, bare);
         if (!bare || term.len == p->text.len) {
@@ -297,9 +298,9 @@ static const Selector *parse_not(Parser *p)
     bool bang = p->pos < p->text.len && p->text.data[p->pos] == '!';
     if (bang || take_word(p, STR("not"))) {
         p->pos += bang;
-        Selector *not = new_selector(p, SELECTOR_NOT);
-        not ->left = parse_not(p);
-        selector = not ->left == NULL ? NULL : not ;
+        Selector *negation = new_selector(p, SELECTOR_NOT);
+        negation->left = parse_not(p);
+        selector = negation->left == NULL ? NULL : negation;
     } else if (p->pos < p->text.len && p->text.data[p->pos] == '(') {
         selector = parse_group(p);
     } else {

@@ -32,7 +32,7 @@ static bool set_mistake(SelectorMistake *out, size_t pos, size_t length, Str mes
     return true;
 }
 
-/* The same if `term` is the replacement. */
+/* The same for a mistake that replacing the term with `term` fixes. */
 static bool set_mistake_term(const Term *of, SelectorMistake *out, size_t pos, size_t length,
                              Str message, Str term)
 {

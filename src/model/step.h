@@ -150,7 +150,7 @@ typedef struct JobGroup {
     uint32_t job_count;
 } JobGroup;
 
-/* A step of a run. */
+/* A step in a run. */
 typedef struct Step {
     uint32_t index; /* index in the run, in file order */
     const StepSpec *spec;

@@ -20,7 +20,7 @@ MUST_CHECK bool step_params_verify(const Step *step, const Sources *sources, Are
                                    Problems *problems);
 void step_collect_claims(Step *step, Arena *arena);
 
-/* Adds a problem for each required parameter that is not in `params_set`. For steps with `use`, the
+/* Reports each required parameter that is not in `params_set`. For steps with `use`, the
  * code that resolves it calls this with the combined parameters. */
 bool step_params_complete(const StepSpec *spec, uint64_t params_set, const Sources *sources,
                           Problems *problems);

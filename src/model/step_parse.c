@@ -128,17 +128,17 @@ enum {
 };
 
 /* A step while its keys are collected. */
-typedef struct Builder {
+typedef struct StepBuilder {
     const SiteLoad *load;
     Value input[STEP_FIELDS];
     Value short_action; /* the key of `some.action: [..]`; missing: none */
     Value short_parameters;
     Requisites requisites;
     bool ok;
-} Builder;
+} StepBuilder;
 
-/* Keys that are allowed on the step and among its parameters. */
-static bool take_requisite(Builder *b, const MapEntry *entry, Str name)
+/* Handles keys that are allowed both on the step and among its parameters. */
+static bool handle_requisite(StepBuilder *b, const MapEntry *entry, Str name)
 {
     if (!requisite_key_is(name)) {
         return false;
@@ -147,28 +147,28 @@ static bool take_requisite(Builder *b, const MapEntry *entry, Str name)
     return true;
 }
 
-static void second_action(Builder *b, Value key, Str hint)
+static void report_second_action(StepBuilder *b, Value key, Str hint)
 {
     Problem *problem = site_problem(b->load, "E0310", key,
                                     "a step can have only one action; this is a second one");
     problem->hint = hint;
 }
 
-static bool take_step_key(void *context, const MapEntry *entry)
+static bool handle_step_key(void *context, const MapEntry *entry)
 {
-    Builder *b = context;
+    StepBuilder *b = context;
     Str name;
     if (!site_text(b->load, entry->key, &name)) {
         return false;
     }
-    if (take_requisite(b, entry, name)) {
+    if (handle_requisite(b, entry, name)) {
         return true;
     }
     if (str_find(name, STR("."), 0) == STR_NOT_FOUND) {
         return false;
     }
     if (!value_is_missing(b->short_action)) {
-        second_action(b, entry->key, STR("make it a separate step: '- name: ...'"));
+        report_second_action(b, entry->key, STR("make it a separate step: '- name: ...'"));
         b->ok = false;
         return true;
     }
@@ -177,9 +177,9 @@ static bool take_step_key(void *context, const MapEntry *entry)
     return true;
 }
 
-static bool take_parameter_key(void *context, const MapEntry *entry)
+static bool handle_parameter_key(void *context, const MapEntry *entry)
 {
-    Builder *b = context;
+    StepBuilder *b = context;
     Str name;
     if (!site_text(b->load, entry->key, &name)) {
         return false;
@@ -195,10 +195,10 @@ static bool take_parameter_key(void *context, const MapEntry *entry)
         }
         return true;
     }
-    return take_requisite(b, entry, name);
+    return handle_requisite(b, entry, name);
 }
 
-static void offer_requisites(void *context, Suggest *suggest)
+static void suggest_requisites(void *context, Suggest *suggest)
 {
     requisite_keys_suggest(suggest);
 }
@@ -206,7 +206,7 @@ static void offer_requisites(void *context, Suggest *suggest)
 /* An unknown key is most likely a misplaced parameter. */
 static Str explain_key(void *context, Str name)
 {
-    const Builder *b = context;
+    const StepBuilder *b = context;
     Value key = value_is_missing(b->short_action) ? b->input[STEP_ACTION] : b->short_action;
     const Module *module;
     const Action *action;
@@ -220,12 +220,12 @@ static Str explain_key(void *context, Str name)
         STR_ARG(value_is_missing(b->short_action) ? STR("parameters") : value_str(key)));
 }
 
-static void read_keys(Builder *b, Value input)
+static void read_keys(StepBuilder *b, Value input)
 {
     FieldSet set = { .what = "a step",
                      .fields = step_fields,
-                     .handle_key = take_step_key,
-                     .suggest_names = offer_requisites,
+                     .handle_key = handle_step_key,
+                     .suggest_names = suggest_requisites,
                      .explain = explain_key,
                      .context = b,
                      .names_actions = true };
@@ -251,15 +251,15 @@ static void read_keys(Builder *b, Value input)
 }
 
 /* Finds the action and its parameters: `action` and `parameters`, or the short form. */
-static bool read_action(Builder *b, Value step, ActionCall *call)
+static bool read_action(StepBuilder *b, Value step, ActionCall *call)
 {
     Value name = b->input[STEP_ACTION];
     Value parameters = b->input[STEP_PARAMETERS];
     *call = (ActionCall){ 0 };
     if (!value_is_missing(b->short_action)) {
         if (!value_is_missing(name)) {
-            second_action(b, b->short_action,
-                          STR("use either 'action' and 'parameters', or this form"));
+            report_second_action(b, b->short_action,
+                                 STR("use either 'action' and 'parameters', or this form"));
             b->ok = false;
         } else if (!value_is_missing(parameters)) {
             site_problem(b->load, "E0310", parameters,
@@ -280,8 +280,8 @@ static bool read_action(Builder *b, Value step, ActionCall *call)
     } else {
         found = action_call_find(b->load, name, call);
     }
-    FieldSet others = { .handle_key = take_parameter_key,
-                        .suggest_names = offer_requisites,
+    FieldSet others = { .handle_key = handle_parameter_key,
+                        .suggest_names = suggest_requisites,
                         .context = b };
     return action_call_params(b->load, parameters, &others, call) && found;
 }
@@ -298,7 +298,7 @@ static bool read_conditions(const SiteLoad *load, Value input, StepSpec *out)
     return conditions_parse(load, input, &conditions[0], &conditions[1], &conditions[2]);
 }
 
-/* Overrides those of the file that the step sets. */
+/* The options of the step override those of its file. */
 static bool read_run_options(const SiteLoad *load, Value input, StepSpec *out)
 {
     if (value_is_missing(input)) {
@@ -360,12 +360,12 @@ static bool check_for_each(const SiteLoad *load, const Dynamic *input)
         problem->hint = STR("a single '{{ expression }}' keeps its type");
         return false;
     }
-    bool walks = input->kind != DYNAMIC_CONSTANT || input->value.kind == VALUE_LIST ||
-                 input->value.kind == VALUE_MAP;
-    if (!walks) {
+    bool is_iterable = input->kind != DYNAMIC_CONSTANT || input->value.kind == VALUE_LIST ||
+                       input->value.kind == VALUE_MAP;
+    if (!is_iterable) {
         for_each_of_scalar(load, input->value, input->value);
     }
-    return walks;
+    return is_iterable;
 }
 
 static bool read_for_each(const SiteLoad *load, Value input, StepSpec *out)
@@ -410,7 +410,7 @@ static bool read_name(const SiteLoad *load, Value input, const ActionCall *call,
 }
 
 /* watch and listen without a reaction are misleading. */
-static void hint_at_reactions(const SiteLoad *load, const StepSpec *spec)
+static void hint_about_reactions(const SiteLoad *load, const StepSpec *spec)
 {
     if (spec->action == NULL || spec->action->react != NULL) {
         return;
@@ -456,10 +456,10 @@ bool step_parse(const SiteLoad *outer, Value input, const RunOptions *base, Step
     const SiteNames names = { .steps = true, .item = has_for_each(input) };
     SiteLoad inner = site_load_with_names(outer, &names);
     const SiteLoad *load = &inner;
-    Builder b = { .load = load,
-                  .short_action = value_missing(),
-                  .short_parameters = value_missing(),
-                  .ok = true };
+    StepBuilder b = { .load = load,
+                      .short_action = value_missing(),
+                      .short_parameters = value_missing(),
+                      .ok = true };
     *out = (StepSpec){ .location = input,
                        .action_location = input,
                        .module = &unknown_module,
@@ -494,7 +494,7 @@ bool step_parse(const SiteLoad *outer, Value input, const RunOptions *base, Step
     out->secret = b.input[STEP_SECRET].kind == VALUE_BOOL && b.input[STEP_SECRET].boolean;
     out->requisites = b.requisites.items;
     out->requisite_count = b.requisites.len;
-    hint_at_reactions(load, out);
+    hint_about_reactions(load, out);
     if (out->action == NULL) {
         out->module = &unknown_module;
         out->action = unknown_actions;

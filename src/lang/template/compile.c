@@ -312,7 +312,7 @@ static bool collect_blocks(Compiler *c, const Node *nodes, Map *names, List *out
                                     STR_ARG(node->name));
             }
             map_append(c->scratch, names, value_string(node->name), value_null());
-            c->scoped_blocks |= node->scoped;
+            c->has_scoped_blocks |= node->scoped;
             list_push(c->scratch, out, (Value){ .kind = VALUE_OBJECT, .object = (Object *)node });
         }
         if (!collect_blocks(c, node->body, names, out) ||

@@ -16,7 +16,7 @@ static bool contains_scoped_block(const Node *nodes)
 static bool needs_loop_variable(Compiler *c, const Node *node)
 {
     return node->recursive || nodes_use_name(&c->searches[SPECIAL_LOOP], node->body) ||
-           (c->scoped_blocks && contains_scoped_block(node->body));
+           (c->has_scoped_blocks && contains_scoped_block(node->body));
 }
 
 static const Node *find_loop_target(const Node *target)

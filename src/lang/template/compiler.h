@@ -73,8 +73,8 @@ typedef struct Compiler {
     uint32_t unknown_count;
     uint32_t locals_visited; /* number of symbols visited for local sets */
     uint32_t extends_count;
-    bool scoped_blocks;   /* there is at least one */
-    bool extends_certain; /* an extends is certain; further output is discarded */
+    bool has_scoped_blocks;
+    bool extends_certain; /* an extends is always executed; further output is discarded */
 } Compiler;
 
 /* Always returns false. */

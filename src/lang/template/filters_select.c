@@ -25,7 +25,7 @@ static bool raise_unknown_name(Render *r, const char *what, Value name)
                         STR_ARG(repr_for_message(r, name)));
 }
 
-/* args->values[place] is the name of the filter; its arguments follow. */
+/* args->values[index] is the name of the filter; its arguments follow. */
 static bool bound_native_init(Render *r, bool test, const Args *args, uint32_t index,
                               BoundNative *out)
 {

@@ -123,11 +123,11 @@ static bool split_method(Render *r, const Args *args, bool from_end, Value *out)
     }
     uint64_t max_splits = max < 0 ? UINT64_MAX : (uint64_t)max;
     List *list = list_new(r->arena, 0);
-    Str pos = value_str(separator);
+    Str separator_text = value_str(separator);
     bool ok = spaces ? (from_end ? split_spaces_back(r, owner, max_splits, list)
                                  : split_spaces(r, owner, max_splits, list))
-                     : (from_end ? split_at_back(r, owner, pos, max_splits, list)
-                                 : split_at(r, owner, pos, max_splits, list));
+                     : (from_end ? split_at_back(r, owner, separator_text, max_splits, list)
+                                 : split_at(r, owner, separator_text, max_splits, list));
     if (from_end) {
         reverse_list(list);
     }

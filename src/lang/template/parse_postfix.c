@@ -122,10 +122,10 @@ static bool parse_arguments(Parser *p, Node *owner)
         }
         first = false;
         bool valid = true;
-        Span place = span_near(p, open.span, p->current.span);
+        Span span = span_near(p, open.span, p->current.span);
         if (!parse_argument(p, owner, &tail, &valid)) {
             return valid ? false
-                         : parser_fail(p, place, "invalid syntax for function call expression");
+                         : parser_fail(p, span, "invalid syntax for function call expression");
         }
     }
     parser_next(p);
