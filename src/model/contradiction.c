@@ -20,14 +20,14 @@ typedef struct DesiredState {
 typedef VEC(DesiredState) DesiredStateVec;
 
 /* A resource that a step requires. */
-typedef struct RequiredResource {
+typedef struct Requirement {
     uint32_t step;
     Str resource;
-    bool is_directory;             /* a file is not sufficient */
-    struct RequiredResource *next; /* from a job that may apply to other nodes */
-} RequiredResource;
+    bool is_directory;        /* a file is not sufficient */
+    struct Requirement *next; /* from a job that may apply to other nodes */
+} Requirement;
 
-typedef VEC(RequiredResource) RequiredResourceVec;
+typedef VEC(Requirement) RequirementVec;
 
 /* The name of a resource that exists once per machine. */
 #define SINGLETON STR("of this machine")
@@ -43,7 +43,7 @@ typedef struct RowReader {
     const Value *values;
     bool resolved;
     DesiredStateVec states;
-    RequiredResourceVec required;
+    RequirementVec required;
     Str line_path; /* the file that `line` refers to; empty: none */
     LineRequest line;
     Str data_path; /* the file that `data` refers to; empty: none */
@@ -124,10 +124,10 @@ static void add_state(RowReader *reader, Str resource, Str aspect, int param, St
                              .value = value });
 }
 
-static void add_required(RowReader *reader, Str resource, bool is_directory)
+static void require(RowReader *reader, Str resource, bool is_directory)
 {
     VEC_PUSH(reader->arena, &reader->required,
-             (RequiredResource){
+             (Requirement){
                  .step = reader->step->index, .resource = resource, .is_directory = is_directory });
 }
 
@@ -140,17 +140,16 @@ static Str resource_name(Arena *arena, Str class, Str name)
 }
 
 /* The parent directories must remain directories. */
-static void add_required_parents(RowReader *reader, Str path)
+static void require_parents(RowReader *reader, Str path)
 {
     for (size_t slash; (slash = str_find_last(path, STR("/"))) != STR_NOT_FOUND && slash > 0;) {
         path = str_slice(path, 0, slash);
-        add_required(reader, resource_name(reader->arena, STR("path"), path), true);
+        require(reader, resource_name(reader->arena, STR("path"), path), true);
     }
 }
 
 /* At load time only values of the same form can be compared, such as a template with a template. */
-static Str comparable_aspect(const RowReader *reader, const ParamSpec *spec, Str aspect,
-                             Value value)
+static Str compared_aspect(const RowReader *reader, const ParamSpec *spec, Str aspect, Value value)
 {
     bool is_file = spec->kind == PARAM_SITE_FILE || spec->kind == PARAM_SITE_TEMPLATE;
     if (str_eq(aspect, STR("content")) && !reader->resolved) {
@@ -172,7 +171,7 @@ static bool is_file_attribute(Str aspect)
 }
 
 /* "content@copy": the origin of the content, in addition to the content itself. */
-static void add_content_state(RowReader *reader, Str resource, int param, Str origin)
+static void add_content(RowReader *reader, Str resource, int param, Str origin)
 {
     add_state(reader, resource, STR("origin of its content"), param, origin);
     Str text = request_value_text(reader->arena, reader->values[param]);
@@ -186,7 +185,7 @@ static void add_content_state(RowReader *reader, Str resource, int param, Str or
 }
 
 /* "uid#": the number belongs to one user. */
-static void add_unique_state(RowReader *reader, Str aspect, int param)
+static void add_unique(RowReader *reader, Str aspect, int param)
 {
     Str rest = str_from_c(reader->action->resource), class;
     Value name;
@@ -216,7 +215,7 @@ static bool is_disabled(Value value)
 }
 
 /* Whether every file format spells the value in the same way. */
-static bool is_format_independent(Value value)
+static bool is_portable(Value value)
 {
     Str text = value_is_string(value) ? value_str(value) : STR("0");
     for (size_t i = 0; i < text.len; i++) {
@@ -236,9 +235,8 @@ static void read_text(RowReader *reader, Str path, Str aspect, Value value)
     bool is_file = action->desired_state != NULL && strcmp(action->desired_state, "kind=file") == 0;
     Value state = param_value(reader, STR("state"));
     bool absent = value_is_string(state) && str_eq(value_str(state), STR("absent"));
-    if (!is_file ||
-        !(is_lines ? value_is_string(value)
-                   : str_eq(aspect, STR("value")) && !absent && is_format_independent(value))) {
+    if (!is_file || !(is_lines ? value_is_string(value)
+                               : str_eq(aspect, STR("value")) && !absent && is_portable(value))) {
         return;
     }
     reader->text_path = path;
@@ -287,21 +285,21 @@ static void read_params(RowReader *reader, Str resource, Str path, Str part)
             add_state(reader, resource, excluded, i, STR("false"));
         }
         if (is_unique && (value.kind != VALUE_BOOL || value_is_true(value))) {
-            add_unique_state(reader, aspect, i);
+            add_unique(reader, aspect, i);
         }
         if (is_unique && value.kind == VALUE_BOOL) {
             continue;
         }
         size_t pos = str_find(aspect, STR("@"), 0);
         if (pos != STR_NOT_FOUND) {
-            add_content_state(reader, resource, i, str_from_offset(aspect, pos + 1));
+            add_content(reader, resource, i, str_from_offset(aspect, pos + 1));
             continue;
         }
         if (!is_undecided(reader, aspect) && !is_transient(exceptions, value)) {
             if (reader->action->part == NULL && str_eq(aspect, STR("content"))) {
-                add_content_state(reader, resource, i, STR("site"));
+                add_content(reader, resource, i, STR("site"));
             }
-            Str comparable = comparable_aspect(reader, &params[i], aspect, value);
+            Str comparable = compared_aspect(reader, &params[i], aspect, value);
             add_state(reader, is_file_attribute(aspect) ? resource : part, comparable, i,
                       request_value_text(reader->arena, is_set ? sorted(reader, value) : value));
             read_text(reader, path, comparable, value);
@@ -326,12 +324,12 @@ static void read_desired_state(RowReader *reader, Str resource, Str name)
             add_state(reader, resource, aspect, -1, str_from_offset(pair, equals + 1));
         }
         if (str_eq(aspect, STR("kind")) && !str_eq(pair, STR("kind=absent"))) {
-            add_required_parents(reader, name);
+            require_parents(reader, name);
         }
         if (str_eq(pair, STR("state=mounted"))) {
-            add_required(reader, resource_name(reader->arena, STR("path"), name),
-                         !value_is_true(param_value(reader, STR("file"))));
-            add_required_parents(reader, name);
+            require(reader, resource_name(reader->arena, STR("path"), name),
+                    !value_is_true(param_value(reader, STR("file"))));
+            require_parents(reader, name);
         }
     }
 }
@@ -441,14 +439,14 @@ static void read_resource(RowReader *reader, Str class, Str name)
     }
     if (reader->action->part_kind == PART_KEY &&
         !str_eq(text_value(reader, STR("state")), STR("absent"))) {
-        add_required(reader, arena_join(reader->arena, parent_part, STR(", -"), STR_EMPTY),
-                     false); /* any key */
+        require(reader, arena_join(reader->arena, parent_part, STR(", -"), STR_EMPTY),
+                false); /* any key */
     }
     read_params(reader, resource, name, part);
 }
 
 /* Reads the additional names of the resource, from parameters with the aspect "+name". */
-static void read_additional_names(RowReader *reader, Str class)
+static void read_names(RowReader *reader, Str class)
 {
     const ParamSpec *params = reader->action->params;
     for (uint32_t i = 0; params[i].name != NULL; i++) {
@@ -477,7 +475,7 @@ static void read_row(RowReader *reader)
     }
     if (name.kind != VALUE_MAP) {
         read_resource(reader, class, request_value_text(reader->arena, name));
-        read_additional_names(reader, class);
+        read_names(reader, class);
         return;
     }
     for (uint32_t i = 0; i < name.map->len; i++) {
@@ -503,13 +501,13 @@ static void read_claims(RowReader *reader)
         (void)str_split_next(&name, ':', &class);
         bool is_account = str_eq(class, STR("user")) || str_eq(class, STR("group"));
         if (needs && is_account && !reader->action->always_changes) {
-            add_required(reader, resource_name(reader->arena, class, name), false);
+            require(reader, resource_name(reader->arena, class, name), false);
         } else if (reader->action->writes_whole_files && str_eq(class, STR("path"))) {
             Str resource = resource_name(reader->arena, class, name);
             add_state(reader, resource, STR("kind"), -1, STR("file"));
             add_state(reader, resource, STR("origin of its content"), -1,
                       str_from_c(reader->step->spec->module->name));
-            add_required_parents(reader, name);
+            require_parents(reader, name);
         }
     }
 }
@@ -525,8 +523,8 @@ static bool is_number(Str text)
 /* An owner may be given by name or by ID. */
 static bool can_compare(const DesiredState *a, const DesiredState *b)
 {
-    bool is_account_name = str_eq(a->aspect, STR("owner")) || str_eq(a->aspect, STR("group"));
-    return !is_account_name || is_number(a->value) == is_number(b->value);
+    bool by_account = str_eq(a->aspect, STR("owner")) || str_eq(a->aspect, STR("group"));
+    return !by_account || is_number(a->value) == is_number(b->value);
 }
 
 static Value location_of(const Graph *graph, const DesiredState *state)
@@ -540,10 +538,6 @@ static Value location_of(const Graph *graph, const DesiredState *state)
 static void report_contradiction(const Graph *graph, const DesiredState *first,
                                  const DesiredState *second, Problems *problems)
 {
-    Problems other;
-    problems_init(&other, problems->arena);
-    const Problem *first_location = document_problem(&other, graph->sources, SEVERITY_ERROR, "",
-                                                     location_of(graph, first), "first");
     Str id = graph_step(graph, first->step)->id;
     bool plain = first->param < 0 && second->param < 0;
     Problem *problem =
@@ -558,8 +552,7 @@ static void report_contradiction(const Graph *graph, const DesiredState *first,
                                  "%" STR_FMT " cannot have a different %" STR_FMT
                                  " here than in step '%" STR_FMT "'",
                                  STR_ARG(second->resource), STR_ARG(second->aspect), STR_ARG(id));
-    problem_add_note(problems->arena, problem, STR("the other step is here"), first_location->file,
-                     first_location->line);
+    problem_note_other_step(graph, location_of(graph, first), problem, problems);
 }
 
 static bool is_alternative(RequisiteKind kind)
@@ -597,7 +590,7 @@ static bool contradicts(const Graph *graph, const DesiredState *first, const Des
 
 /* --- Requirements of other steps -------------------------------------------------------------- */
 
-static bool excludes(const RequiredResource *required, const DesiredState *state)
+static bool excludes(const Requirement *required, const DesiredState *state)
 {
     bool is_state = str_eq(state->aspect, STR("kind")) || str_eq(state->aspect, STR("state"));
     return is_state && (str_eq(state->value, STR("absent")) ||
@@ -605,7 +598,7 @@ static bool excludes(const RequiredResource *required, const DesiredState *state
 }
 
 /* Omits the parts that are not set. */
-static Str display_name(Str resource)
+static Str printed_name(Str resource)
 {
     while (str_ends(resource, STR(", -"))) {
         resource = str_slice(resource, 0, resource.len - 3);
@@ -614,7 +607,7 @@ static Str display_name(Str resource)
 }
 
 /* `needs_it`: the second step is the one that requires the resource. */
-static void report_required(const Graph *graph, const RequiredResource *required,
+static void report_required(const Graph *graph, const Requirement *required,
                             const DesiredState *state, bool needs_it, Problems *problems)
 {
     uint32_t here = needs_it ? required->step : state->step;
@@ -626,22 +619,23 @@ static void report_required(const Graph *graph, const RequiredResource *required
         needs_it ? document_problem(problems, graph->sources, SEVERITY_ERROR, "E0407", location,
                                     "%" STR_FMT " is required%s here, but step '%" STR_FMT
                                     "' sets it to '%" STR_FMT "'",
-                                    STR_ARG(display_name(required->resource)), role, STR_ARG(id),
+                                    STR_ARG(printed_name(required->resource)), role, STR_ARG(id),
                                     STR_ARG(state->value))
                  : document_problem(problems, graph->sources, SEVERITY_ERROR, "E0407", location,
                                     "%" STR_FMT " cannot be '%" STR_FMT "' here: step '%" STR_FMT
                                     "' requires it%s",
-                                    STR_ARG(display_name(state->resource)), STR_ARG(state->value),
+                                    STR_ARG(printed_name(state->resource)), STR_ARG(state->value),
                                     STR_ARG(id), role);
-    problem_note_other_step(graph, other, problem, problems);
+    problem_note_other_step(graph, graph_step(graph, other)->spec->action_location, problem,
+                            problems);
 }
 
 static void store_required(Contradictions *contradictions, const Graph *graph,
-                           const RequiredResource *required)
+                           const Requirement *required)
 {
     Arena *arena = contradictions->arena;
-    RequiredResource *first = str_map_find(&contradictions->required, required->resource),
-                     *known = first;
+    Requirement *first = str_map_find(&contradictions->required, required->resource),
+                *known = first;
     while (known != NULL && known->step != required->step &&
            !steps_may_share_node(graph, known->step, required->step)) {
         known = known->next;
@@ -653,7 +647,7 @@ static void store_required(Contradictions *contradictions, const Graph *graph,
         }
         return;
     }
-    RequiredResource *stored = ARENA_NEW(arena, RequiredResource);
+    Requirement *stored = ARENA_NEW(arena, Requirement);
     *stored = *required;
     stored->resource = arena_copy(arena, required->resource);
     if (first == NULL) {
@@ -676,7 +670,7 @@ static bool check_required(Contradictions *contradictions, const Graph *graph,
                            const RowReader *reader, Problems *problems)
 {
     for (uint32_t i = 0; i < reader->required.len; i++) {
-        const RequiredResource *required = &reader->required.items[i];
+        const Requirement *required = &reader->required.items[i];
         Str aspect = str_starts(required->resource, STR("path ")) ? STR("kind") : STR("state");
         const DesiredState *state =
             find_state(contradictions, reader->arena, required->resource, aspect);
@@ -690,7 +684,7 @@ static bool check_required(Contradictions *contradictions, const Graph *graph,
     }
     for (uint32_t i = 0; i < reader->states.len; i++) {
         const DesiredState *state = &reader->states.items[i];
-        const RequiredResource *required = str_map_find(&contradictions->required, state->resource);
+        const Requirement *required = str_map_find(&contradictions->required, state->resource);
         for (; required != NULL; required = required->next) {
             if (excludes(required, state) &&
                 steps_may_share_node(graph, required->step, state->step)) {
@@ -728,8 +722,8 @@ static void store_state(Contradictions *contradictions, Str key, const DesiredSt
 /* Compares a state with those of earlier steps, and stores it unless an equal one covers it.
  * Returns the one that it contradicts, or NULL. A step that is retried adds the same values again,
  * possibly forever: only new ones are stored. */
-static const DesiredState *add_or_find_conflict(Contradictions *contradictions, const Graph *graph,
-                                                Str key, const DesiredState *now)
+static const DesiredState *add_checked(Contradictions *contradictions, const Graph *graph, Str key,
+                                       const DesiredState *now)
 {
     bool represented = false;
     for (DesiredState *other = str_map_find(&contradictions->states, key); other != NULL;
@@ -773,7 +767,7 @@ bool contradictions_add(Contradictions *contradictions, const Graph *graph, uint
         const DesiredState *now = &reader.states.items[i];
         Str key = arena_format(&scratch, "%" STR_FMT "\n%" STR_FMT, STR_ARG(now->resource),
                                STR_ARG(now->aspect));
-        const DesiredState *other = add_or_find_conflict(contradictions, graph, key, now);
+        const DesiredState *other = add_checked(contradictions, graph, key, now);
         if (ok && other != NULL) {
             report_contradiction(graph, other, now, problems);
             ok = false; /* further contradictions are consequences */

@@ -33,14 +33,13 @@ bool steps_may_share_node(const Graph *graph, uint32_t a, uint32_t b)
     return a != b && (job == other || listed_together || !graph->steps.without_node);
 }
 
-void problem_note_other_step(const Graph *graph, uint32_t other, Problem *problem,
+void problem_note_other_step(const Graph *graph, Value location, Problem *problem,
                              Problems *problems)
 {
     Problems ignored;
     problems_init(&ignored, problems->arena);
     const Problem *where =
-        document_problem(&ignored, graph->sources, SEVERITY_ERROR, "",
-                         graph_step(graph, other)->spec->action_location, "other");
+        document_problem(&ignored, graph->sources, SEVERITY_ERROR, "", location, "other");
     problem_add_note(problems->arena, problem, STR("the other step is here"), where->file,
                      where->line);
 }
@@ -85,7 +84,8 @@ static void report_conflict(const Graph *graph, uint32_t other, uint32_t now, St
         problems, graph->sources, severity, "E0407", graph_step(graph, now)->spec->action_location,
         "path '%" STR_FMT "': this step and step '%" STR_FMT "' undo each other's change",
         STR_ARG(path), STR_ARG(id));
-    problem_note_other_step(graph, other, problem, problems);
+    problem_note_other_step(graph, graph_step(graph, other)->spec->action_location, problem,
+                            problems);
 }
 
 bool line_request_add(StrMap *lines, Arena *arena, const Graph *graph, Str path,

@@ -43,7 +43,7 @@ void text_request_add(StrMap *texts, Arena *arena, const Graph *graph, Str path,
  * unless they are listed together, or one of them is listed for every node. */
 bool steps_may_share_node(const Graph *graph, uint32_t a, uint32_t b);
 /* Adds the location of the other step. */
-void problem_note_other_step(const Graph *graph, uint32_t other, Problem *problem,
+void problem_note_other_step(const Graph *graph, Value location, Problem *problem,
                              Problems *problems);
 /* A string verbatim, other values as JSON. */
 Str request_value_text(Arena *arena, Value value);
