@@ -11,9 +11,9 @@
 
 /* Indexes of the keys that are read, and compared when writing. */
 enum {
-    SEEN_SESSION,
-    SEEN_GRANTS,
-    SEEN_COUNT
+    READ_SESSION,
+    READ_GRANTS,
+    READ_COUNT
 };
 
 /* Indexes of the counts. */
@@ -54,8 +54,8 @@ static bool creation_decide(void *context, Change *change, Error *err)
     }
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
     browser_record_print(&creation->record, &text);
-    change_put(change, change_key(change, SEEN_SESSION), buf_str(&text), BROWSER_IDLE_S);
-    change_put(change, change_key(change, SEEN_GRANTS), grants_record(arena, STR_EMPTY),
+    change_put(change, change_key(change, READ_SESSION), buf_str(&text), BROWSER_IDLE_S);
+    change_put(change, change_key(change, READ_GRANTS), grants_record(arena, STR_EMPTY),
                BROWSER_IDLE_S);
     return true;
 }
@@ -99,16 +99,16 @@ void browser_sessions_create(const ClusterStore *cluster_store, const Principal 
     browser_secret_hash(&creation->secret, hash);
     Change *change;
     Str credential = str_from_c(creation->record.credential);
-    Str keys[SEEN_COUNT] = {
-        [SEEN_SESSION] =
+    Str keys[READ_COUNT] = {
+        [READ_SESSION] =
             cluster_key_browser(&arena, cluster_store->prefix, credential, str_from_c(hash)),
-        [SEEN_GRANTS] = cluster_key_browser_grants(&arena, cluster_store->prefix, credential),
+        [READ_GRANTS] = cluster_key_browser_grants(&arena, cluster_store->prefix, credential),
     };
     change_start(
         &(ChangeSpec){
             .cluster_store = *cluster_store,
             .keys = keys,
-            .key_count = SEEN_COUNT,
+            .key_count = READ_COUNT,
             .counted = { [COUNTED_ALL] = cluster_key_browser_all(&arena, cluster_store->prefix),
                          [COUNTED_OWN] =
                              cluster_key_browser_of(&arena, cluster_store->prefix, credential) },

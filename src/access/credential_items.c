@@ -55,7 +55,7 @@ static CredentialItem *proof_make(Str id, const char *name, const char *roles)
     return item;
 }
 
-static bool set_wrong_key(Error *err)
+static bool set_key_mismatch(Error *err)
 {
     return error_set(err, ERROR_INVALID, "the record is stored under a different name");
 }
@@ -67,7 +67,7 @@ static bool read_token(Arena *arena, Str name, const StoreKv *kv, void **out, Er
         return false;
     }
     if (!str_eq_c(name, record.token.id)) {
-        return set_wrong_key(err);
+        return set_key_mismatch(err);
     }
     CredentialItem *item = proof_make(name, record.token.label, record.roles.text);
     memcpy(item->hash, record.token.hash, sizeof item->hash);
@@ -84,7 +84,7 @@ static bool read_certificate(Arena *arena, Str name, const StoreKv *kv, void **o
         return false;
     }
     if (!str_eq_c(name, record.serial)) {
-        return set_wrong_key(err);
+        return set_key_mismatch(err);
     }
     CredentialItem *item = proof_make(name, record.user, record.roles.text);
     item->created_ms = record.created_ms;
@@ -122,7 +122,7 @@ static bool read_session(Arena *arena, Str name, const StoreKv *kv, void **out, 
         return false;
     }
     if (name.len != BROWSER_HASH_TEXT || !hex_is_valid(name)) {
-        return set_wrong_key(err);
+        return set_key_mismatch(err);
     }
     SessionItem *item = make(sizeof *item, name);
     memcpy(item->credential, record.credential, sizeof item->credential);

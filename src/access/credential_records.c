@@ -13,10 +13,10 @@
 
 /* Indexes of the keys that a change reads. */
 enum {
-    SEEN_RECORD,
-    SEEN_ROLES /* the first of these keys, one per role */
+    READ_RECORD,
+    READ_ROLES /* the first of these keys, one per role */
 };
-_Static_assert(SEEN_ROLES + ROLES_MAX <= CHANGE_KEYS_MAX, "all roles are read at once");
+_Static_assert(READ_ROLES + ROLES_MAX <= CHANGE_KEYS_MAX, "all roles are read at once");
 
 /* A pending operation. */
 typedef struct RecordOperation {
@@ -67,16 +67,16 @@ static void start_change(RecordOperation *operation, bool (*decide)(void *, Chan
                          void (*decided)(void *, Change *, const Error *))
 {
     Arena *arena = &operation->arena;
-    Str prefix = operation->cluster_store.prefix, keys[SEEN_ROLES + ROLES_MAX];
+    Str prefix = operation->cluster_store.prefix, keys[READ_ROLES + ROLES_MAX];
     Change *change;
-    keys[SEEN_RECORD] = operation->row->key(arena, prefix, operation->id);
+    keys[READ_RECORD] = operation->row->key(arena, prefix, operation->id);
     for (uint32_t i = 0; i < operation->role_count; i++) {
-        keys[SEEN_ROLES + i] = cluster_key_role(arena, prefix, operation->roles[i]);
+        keys[READ_ROLES + i] = cluster_key_role(arena, prefix, operation->roles[i]);
     }
     change_start(&(ChangeSpec){ .urgent = true,
                                 .cluster_store = operation->cluster_store,
                                 .keys = keys,
-                                .key_count = SEEN_ROLES + operation->role_count,
+                                .key_count = READ_ROLES + operation->role_count,
                                 .counted = { operation->row->all(arena, prefix) },
                                 .decide = decide,
                                 .done = decided,
@@ -160,7 +160,7 @@ static bool grant_roles(const RecordOperation *operation, Change *change, Error 
 {
     Arena *arena = change_arena(change);
     for (uint32_t i = 0; i < operation->role_count; i++) {
-        if (!change_has(change, SEEN_ROLES + i)) {
+        if (!change_has(change, READ_ROLES + i)) {
             return error_set(err, ERROR_INVALID, "role '%" STR_FMT "' not found",
                              STR_ARG(operation->roles[i]));
         }
@@ -175,7 +175,7 @@ static bool grant_roles(const RecordOperation *operation, Change *change, Error 
 static bool add_decide(void *context, Change *change, Error *err)
 {
     RecordOperation *operation = context;
-    if (change_has(change, SEEN_RECORD)) {
+    if (change_has(change, READ_RECORD)) {
         return error_set(err, ERROR_CONFLICT, "another %s was assigned the same ID; try again",
                          operation->row->singular);
     }
@@ -184,7 +184,7 @@ static bool add_decide(void *context, Change *change, Error *err)
         return error_set(err, ERROR_LIMIT, "there are already %u %s; revoke some",
                          operation->row->max, operation->row->plural);
     }
-    change_put(change, change_key(change, SEEN_RECORD), operation->text, 0);
+    change_put(change, change_key(change, READ_RECORD), operation->text, 0);
     return grant_roles(operation, change, err);
 }
 
@@ -272,13 +272,13 @@ static void sweep(RecordOperation *operation)
 static bool revoke_decide(void *context, Change *change, Error *err)
 {
     const RecordOperation *operation = context;
-    if (!change_has(change, SEEN_RECORD)) {
+    if (!change_has(change, READ_RECORD)) {
         return not_found(operation->row, operation->id, err);
     }
-    if (operation->revision != 0 && change_revision(change, SEEN_RECORD) != operation->revision) {
+    if (operation->revision != 0 && change_revision(change, READ_RECORD) != operation->revision) {
         return error_set(err, ERROR_CONFLICT, "it was modified by another request; read it again");
     }
-    change_delete(change, change_key(change, SEEN_RECORD));
+    change_delete(change, change_key(change, READ_RECORD));
     return true;
 }
 

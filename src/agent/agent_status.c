@@ -40,7 +40,7 @@ static void put_certificate(Buf *out, const MembershipStatus *status)
     json_out_open(out, "certificate", '{');
     json_out_text(out, "serial", str_from_c(trust->certificate->serial));
     json_out_time(out, "not_after", trust->certificate->not_after_ms);
-    json_out_time(out, "renew_at", trust->plan.at_ms);
+    json_out_time(out, "renew_at", trust->plan.due_ms);
     json_out_bool(out, "renewing", trust->renewing);
     json_out_int(out, "failures", trust->failures);
     if (trust->why != NULL) {

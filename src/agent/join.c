@@ -27,9 +27,9 @@ struct NodeJoin {
     Joining joining;
     Pin key;
     TlsContext *tls;
-    HttpCall *call;
+    HttpCall *start_call;
     char nonce[JOIN_NONCE_TEXT + 1];
-    int64_t asked_ms; /* wall clock time of the request */
+    int64_t requested_ms; /* wall clock time of the request */
     LoopTimer timer;
     bool has_ca;               /* the pin in use: given, or shown by the server */
     uint32_t polls, failures;  /* consecutive polls and failures */
@@ -112,7 +112,7 @@ static JoinParams params_of(const NodeJoin *join)
                          .ca = join->joining.ca,
                          .token = join->options.token,
                          .key = join->joining.key,
-                         .now_ms = join->asked_ms };
+                         .now_ms = join->requested_ms };
 }
 
 static void make_state(Arena *arena, const NodeJoin *join, const JoinReply *reply,
@@ -174,7 +174,7 @@ static void admitted(NodeJoin *join, Arena *arena, const JoinReply *reply)
  * replaces that of the handshake: the clocks agree, and the certificate is valid at this time. */
 static bool check_time(const NodeJoin *join, Arena *arena, int64_t server_ms, Error *err)
 {
-    const TlsPeer *peer = &http_call_peer(join->call)->tls;
+    const TlsPeer *peer = &http_call_peer(join->start_call)->tls;
     int64_t server_s = server_ms / 1000;
     if (!join_clocks_check(server_ms, loop_wall_ms(join->options.loop), JOIN_SKEW_MS, err)) {
         return false;
@@ -188,7 +188,7 @@ static bool check_time(const NodeJoin *join, Arena *arena, int64_t server_ms, Er
                      STR_ARG(utc_text(arena, server_ms)));
 }
 
-static void replied(NodeJoin *join, Arena *arena, Str body)
+static void reply_received(NodeJoin *join, Arena *arena, Str body)
 {
     JoinReply reply;
     Error err;
@@ -206,7 +206,7 @@ static void replied(NodeJoin *join, Arena *arena, Str body)
 }
 
 /* The error response of the API if it is not a join reply: {"detail":...}. */
-static Str message_of(Arena *arena, int status, Str body)
+static Str error_message(Arena *arena, int status, Str body)
 {
     Value value;
     Error err;
@@ -219,14 +219,14 @@ static Str message_of(Arena *arena, int status, Str body)
                : arena_format(arena, "HTTP status %d", status);
 }
 
-static void answered(NodeJoin *join, Arena *arena, const HttpResponse *answer)
+static void response_received(NodeJoin *join, Arena *arena, const HttpResponse *response)
 {
-    int status = answer->head->status;
+    int status = response->head->status;
     if (status == 200 || status == 202 || status == 403) {
-        replied(join, arena, answer->body);
+        reply_received(join, arena, response->body);
         return;
     }
-    Str message = message_of(arena, status, answer->body);
+    Str message = error_message(arena, status, response->body);
     Error err;
     error_set(&err, ERROR_INVALID, "the server did not accept the request: %" STR_FMT,
               STR_ARG(message));
@@ -237,7 +237,7 @@ static void answered(NodeJoin *join, Arena *arena, const HttpResponse *answer)
     }
 }
 
-static void distrusted(NodeJoin *join, const Error *why)
+static void server_not_verified(NodeJoin *join, const Error *why)
 {
     Error err;
     error_set(&err, ERROR_DENIED,
@@ -249,17 +249,17 @@ static void distrusted(NodeJoin *join, const Error *why)
 
 static void ca_presented(NodeJoin *join);
 
-static void call_done(void *context, const HttpResponse *answer, const Error *err)
+static void call_done(void *context, const HttpResponse *response, const Error *err)
 {
     NodeJoin *join = context;
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    if (answer != NULL && !join->has_ca) {
+    if (response != NULL && !join->has_ca) {
         ca_presented(join);
-    } else if (answer != NULL) {
-        answered(join, &arena, answer);
+    } else if (response != NULL) {
+        response_received(join, &arena, response);
     } else if (err->kind == ERROR_DENIED) {
-        distrusted(join, err);
+        server_not_verified(join, err);
     } else {
         wait_unreachable(join, err->text);
     }
@@ -267,10 +267,10 @@ static void call_done(void *context, const HttpResponse *answer, const Error *er
 
 /* --- Request --------------------------------------------------------------------------------- */
 
-static void call(NodeJoin *join, const char *method, const char *target, Str body)
+static void start_call(NodeJoin *join, const char *method, const char *target, Str body)
 {
-    http_call_free(TAKE(join->call));
-    join->call =
+    http_call_free(TAKE(join->start_call));
+    join->start_call =
         http_call_new(&(HttpCallOptions){ .loop = join->options.loop,
                                           .address = join->options.server,
                                           .tls = join->tls,
@@ -291,13 +291,13 @@ static void send_request(NodeJoin *join)
     arena_init(&arena, ARENA_UNLIMITED);
     Str message;
     Error err;
-    join->asked_ms = loop_wall_ms(join->options.loop);
+    join->requested_ms = loop_wall_ms(join->options.loop);
     JoinParams params = params_of(join);
     if (!join_request_make(&arena, &params, &message, join->nonce, &err)) {
         finish(join, NULL, &err);
         return;
     }
-    call(join, "POST", "/v1/join", message);
+    start_call(join, "POST", "/v1/join", message);
 }
 
 /* Any response contains the CA; from now on this machine uses that one. */
@@ -318,7 +318,7 @@ static void ca_presented(NodeJoin *join)
 
 /* The next step. With an unverified CA the machine sends one request and then only
  * checks locally: its next request is admitted, so the CA must be verified by then. */
-static void go(void *context)
+static void next_step(void *context)
 {
     NodeJoin *join = context;
     if (join->sm.state == NODE_JOIN_PENDING && claim_of(join) != NULL) {
@@ -331,7 +331,7 @@ static void go(void *context)
     if (join->has_ca) {
         send_request(join);
     } else {
-        call(join, "GET", "/v1/health", STR_EMPTY);
+        start_call(join, "GET", "/v1/health", STR_EMPTY);
     }
 }
 
@@ -437,7 +437,7 @@ bool node_join_new(const NodeJoinOptions *options, NodeJoin **out, Error *err)
         join->options.token = &join->token;
     }
     sm_init(&join->sm, &table, join, "join", NODE_JOIN_REQUESTING);
-    loop_timer_init(&join->timer, options->loop, go, join);
+    loop_timer_init(&join->timer, options->loop, next_step, join);
     if (!open_directories(join, err) || !refuse_second(join, err) || !prepare_key(join, err) ||
         !prepare_tls(join, err)) {
         node_join_free(join);
@@ -454,7 +454,7 @@ void node_join_free(NodeJoin *join)
         return;
     }
     loop_timer_stop(&join->timer);
-    http_call_free(join->call);
+    http_call_free(join->start_call);
     tls_context_free(join->tls);
     joining_clear(&join->joining);
     token_clear(&join->token);

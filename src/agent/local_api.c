@@ -11,7 +11,7 @@
 
 enum {
     CONNECTIONS_MAX = 64,
-    ANSWER_MAX = 1 << 20, /* maximum size in bytes */
+    RESPONSE_MAX = 1 << 20, /* maximum size in bytes */
 };
 
 struct LocalApi {
@@ -25,77 +25,77 @@ typedef void LocalRun(LocalApi *api, HttpRequest *request);
 
 /* --- Responses ------------------------------------------------------------------------------- */
 
-static void answer(HttpRequest *request, int status, Str json)
+static void respond(HttpRequest *request, int status, Str json)
 {
     http_request_respond(request, status, "application/json", json);
 }
 
-static void refuse(HttpRequest *request, int status, const char *text)
+static void respond_problem(HttpRequest *request, int status, const char *text)
 {
-    AUTO_CLEAR(Buf) json = buf_make(ANSWER_MAX);
+    AUTO_CLEAR(Buf) json = buf_make(RESPONSE_MAX);
     problem_json_put(&json, status, str_from_c(text), NULL);
     http_request_respond(request, status, PROBLEM_JSON_TYPE, buf_str(&json));
 }
 
-static void refuse_as(HttpRequest *request, const Error *err)
+static void respond_error(HttpRequest *request, const Error *err)
 {
-    refuse(request,
-           err->kind == ERROR_CONFLICT  ? 409
-           : err->kind == ERROR_TIMEOUT ? 504
-                                        : 503,
-           err->text);
+    respond_problem(request,
+                    err->kind == ERROR_CONFLICT  ? 409
+                    : err->kind == ERROR_TIMEOUT ? 504
+                                                 : 503,
+                    err->text);
 }
 
-static void answer_done(HttpRequest *request)
+static void respond_done(HttpRequest *request)
 {
-    AUTO_CLEAR(Buf) json = buf_make(ANSWER_MAX);
+    AUTO_CLEAR(Buf) json = buf_make(RESPONSE_MAX);
     json_out_start(&json, "eden.done/1");
     json_out_close(&json, '}');
-    answer(request, 200, buf_str(&json));
+    respond(request, 200, buf_str(&json));
 }
 
 /* --- Requests -------------------------------------------------------------------------------- */
 
-static void show(LocalApi *api, HttpRequest *request)
+static void show_status(LocalApi *api, HttpRequest *request)
 {
-    AUTO_CLEAR(Buf) json = buf_make(ANSWER_MAX);
+    AUTO_CLEAR(Buf) json = buf_make(RESPONSE_MAX);
     agent_status_print(api->agent, &json);
-    answer(request, 200, buf_str(&json));
+    respond(request, 200, buf_str(&json));
 }
 
 static void reload(LocalApi *api, HttpRequest *request)
 {
     agent_reload(api->agent);
-    answer_done(request);
+    respond_done(request);
 }
 
 /* `request` is NULL if the client has disconnected. */
-static void answer_late(HttpRequest *request, const Error *err)
+static void respond_late(HttpRequest *request, const Error *err)
 {
     if (request == NULL) {
         return;
     }
     if (err == NULL) {
-        answer_done(request);
+        respond_done(request);
     } else {
-        refuse_as(request, err);
+        respond_error(request, err);
     }
 }
 
 static void renewed(void *context, const Error *err)
 {
     LocalApi *api = context;
-    answer_late(TAKE(api->renewing), err);
+    respond_late(TAKE(api->renewing), err);
 }
 
 static void renew(LocalApi *api, HttpRequest *request)
 {
     if (api->agent->membership == NULL) {
-        refuse(request, 409, "this machine is not a node of a cluster");
+        respond_problem(request, 409, "this machine is not a node of a cluster");
         return;
     }
     if (api->renewing != NULL) {
-        refuse(request, 409, "the certificate is already being renewed");
+        respond_problem(request, 409, "the certificate is already being renewed");
         return;
     }
     api->renewing = request;
@@ -105,27 +105,27 @@ static void renew(LocalApi *api, HttpRequest *request)
 static void leave_done(void *context, const Error *err)
 {
     LocalApi *api = context;
-    answer_late(TAKE(api->leaving), err);
+    respond_late(TAKE(api->leaving), err);
 }
 
-static void leave_as(LocalApi *api, HttpRequest *request, bool notify_server)
+static void begin_leave(LocalApi *api, HttpRequest *request, bool notify_server)
 {
     Error err;
     if (agent_leave(api->agent, notify_server, leave_done, api, &err)) {
         api->leaving = request;
     } else {
-        refuse_as(request, &err);
+        respond_error(request, &err);
     }
 }
 
 static void leave(LocalApi *api, HttpRequest *request)
 {
-    leave_as(api, request, true);
+    begin_leave(api, request, true);
 }
 
 static void forget(LocalApi *api, HttpRequest *request)
 {
-    leave_as(api, request, false);
+    begin_leave(api, request, false);
 }
 
 static void disconnected(void *context, HttpRequest *request)
@@ -145,7 +145,7 @@ static const struct {
     const char *method, *path;
     LocalRun *run;
 } routes[] = {
-    { "GET", "/v1/agent", show },           { "POST", "/v1/agent/renew", renew },
+    { "GET", "/v1/agent", show_status },    { "POST", "/v1/agent/renew", renew },
     { "POST", "/v1/agent/reload", reload }, { "POST", "/v1/agent/leave", leave },
     { "POST", "/v1/agent/forget", forget },
 };
@@ -161,7 +161,7 @@ static void requested(void *context, HttpRequest *request)
     const Http1Head *head = http_request_head(request);
     bool has_path = false;
     if (!may_request(http_request_peer(request))) {
-        refuse(request, 403, "only root may use the agent's API");
+        respond_problem(request, 403, "only root may use the agent's API");
         return;
     }
     for (size_t i = 0; i < COUNT_OF(routes); i++) {
@@ -174,7 +174,8 @@ static void requested(void *context, HttpRequest *request)
             return;
         }
     }
-    refuse(request, has_path ? 405 : 404, has_path ? "method not allowed" : "no such endpoint");
+    respond_problem(request, has_path ? 405 : 404,
+                    has_path ? "method not allowed" : "no such endpoint");
 }
 
 /* --- Lifecycle ------------------------------------------------------------------------------- */
@@ -218,6 +219,6 @@ void local_api_close(LocalApi *api)
 void local_api_no_node(LocalApi *api)
 {
     if (api->renewing != NULL) {
-        refuse(TAKE(api->renewing), 503, "this machine is no longer a node");
+        respond_problem(TAKE(api->renewing), 503, "this machine is no longer a node");
     }
 }

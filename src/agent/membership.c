@@ -62,7 +62,7 @@ static void stored(void *context)
     orders_stored(membership->orders, sequence);
 }
 
-static void room(void *context)
+static void outbox_has_room(void *context)
 {
     Membership *membership = context;
     facts_feed_check(membership->facts);
@@ -141,7 +141,7 @@ static void changes_arrived(void *context, const Changes *changes, Str store, ui
 {
     Membership *membership = context;
     if (changes->watch == WATCH_NODE) {
-        Str store_id = watched_kept(membership->node).store;
+        Str store_id = watched_saved_position(membership->node).store;
         if (store_id.len > 0 && !str_eq(store_id, store)) {
             log_info("cluster store replaced; sending everything again");
             facts_feed_resend(membership->facts);
@@ -330,7 +330,7 @@ static bool open_spool(Membership *membership, Error *err)
     return spool_open(&(SpoolOptions){ .loop = membership->options.loop,
                                        .directory = &membership->spool_directory,
                                        .stored = stored,
-                                       .room = room,
+                                       .room = outbox_has_room,
                                        .context = membership },
                       &membership->spool, err);
 }
@@ -422,7 +422,7 @@ bool membership_open(const MembershipOptions *options, Membership **out, Error *
     }
     membership->boot_id = read_boot_id(&membership->arena);
     open_session(membership, servers);
-    if (watched_kept(membership->ordered).store.len > 0) {
+    if (watched_saved_position(membership->ordered).store.len > 0) {
         orders_set(membership->orders, watched_image(membership->ordered));
     }
     session_link_start(membership->link);
@@ -570,7 +570,7 @@ void membership_status(const Membership *membership, Arena *arena, MembershipSta
                                .spool = spool_status(membership->spool),
                                .trust = trust_status(membership->trust),
                                .facts = facts_feed_status(membership->facts),
-                               .node = watched_kept(membership->node),
+                               .node = watched_saved_position(membership->node),
                                .labels = read_labels(membership, arena) };
     if (out->session.state == SESSION_WAITING) {
         out->next_try_ms = out->session.until_ms - loop_now_ms(membership->options.loop);

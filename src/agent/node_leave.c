@@ -43,7 +43,7 @@ static void timer_expired(void *context)
     node_leave->options.left(node_leave->options.context, err.kind == ERROR_NONE ? NULL : &err);
 }
 
-static void answered(void *context, GrpcStatus status, Str text, Str response)
+static void response_received(void *context, GrpcStatus status, Str text, Str response)
 {
     LeaveCall *call = context;
     NodeLeave *node_leave = call->node_leave;
@@ -83,7 +83,7 @@ bool node_leave_new(const NodeLeaveOptions *options, NodeLeave **out, Error *err
     call->node_leave = node_leave;
     loop_timer_init(&node_leave->timer, options->loop, timer_expired, node_leave);
     if (!grpc_client_unary(options->client, method_rows[METHOD_NODES_LEAVE].path, buf_str(&request),
-                           NODE_LEAVE_MS, answered, call, err)) {
+                           NODE_LEAVE_MS, response_received, call, err)) {
         free(call);
         free(node_leave);
         return false;

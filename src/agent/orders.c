@@ -37,7 +37,7 @@ typedef struct Entry {
     QueueTail tail;
     uint32_t attempts_before;
     uint64_t last;
-    int64_t left_ms;
+    int64_t reboot_ms;
     /* The site: */
     QueueSite site;
     char *site_path, *servers_path;
@@ -115,7 +115,7 @@ static bool scan_events(Entry *entry, Error *err)
     entry->tail = local_run_tail(entry->run, &scan);
     entry->attempts_before = scan.begun;
     entry->last = scan.last;
-    entry->left_ms = scan.end.at_ms;
+    entry->reboot_ms = scan.end.at_ms;
     return true;
 }
 
@@ -455,7 +455,7 @@ static QueueRun queue_run(const Entry *entry)
         .signals = state->signals,
         .signaled_ms = state->signaled_ms,
         .started_ms = state->started_ms,
-        .left_ms = entry->left_ms,
+        .reboot_ms = entry->reboot_ms,
         .fetched_ms = entry->fetched_ms,
         .site = entry->site,
     };
@@ -563,7 +563,7 @@ static void report(Orders *orders, const QueueView *view, uint32_t at, Arena *ar
 
 /* --- Orders of the server --------------------------------------------------------------------- */
 
-static bool refuse(Orders *orders, RefusedOrder *refused)
+static bool reject_order(Orders *orders, RefusedOrder *refused)
 {
     return refused_order_report(refused, now_of(orders), orders->options.report,
                                 orders->options.context);
@@ -599,7 +599,7 @@ static bool add_order(Orders *orders, Str id, Str text)
     }
     RefusedOrder *refused = refused_orders_find(&orders->refused, id);
     if (refused != NULL && refused->is_damaged) {
-        return refuse(orders, refused);
+        return reject_order(orders, refused);
     }
     if (local_run_create(orders->options.node.directory, id, text, now_of(orders), &run, &err)) {
         entry = add_entry(orders, run);
@@ -609,7 +609,7 @@ static bool add_order(Orders *orders, Str id, Str text)
         return true;
     }
     if (err.kind == ERROR_INVALID || err.kind == ERROR_LIMIT) {
-        return refuse(orders, refused_orders_add(&orders->refused, id, false, &err));
+        return reject_order(orders, refused_orders_add(&orders->refused, id, false, &err));
     }
     log_error("cannot store an order; will retry", LOG_STR("run", id), LOG_C("error", err.text));
     return false;

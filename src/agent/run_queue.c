@@ -98,8 +98,8 @@ static QueueAction decide_exited(const QueueRun *run, int64_t now_ms)
         if (run->order->is_canceled) {
             return finish_with(NODE_CANCELED, "");
         }
-        return run->is_same_boot && now_ms < run->left_ms + QUEUE_REBOOT_MS
-                   ? wait_until(run->left_ms + QUEUE_REBOOT_MS)
+        return run->is_same_boot && now_ms < run->reboot_ms + QUEUE_REBOOT_MS
+                   ? wait_until(run->reboot_ms + QUEUE_REBOOT_MS)
                    : requeue(false);
     case TAIL_NONE:
     case TAIL_OPEN: break;

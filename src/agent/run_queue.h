@@ -53,7 +53,7 @@ typedef struct QueueRun {
     uint32_t interruptions; /* number of runners that were lost */
     uint32_t signals;       /* 1: the runner was interrupted; 2: its steps were stopped */
     int64_t signaled_ms;    /* when that was */
-    int64_t started_ms, left_ms, fetched_ms;
+    int64_t started_ms, reboot_ms, fetched_ms;
     QueueSite site;
 } QueueRun;
 

@@ -140,7 +140,7 @@ static bool is_final(const RunUpload *upload, GrpcStatus status)
            status == GRPC_FAILED_PRECONDITION;
 }
 
-static void answered(void *context, GrpcStatus status, Str text, Str response)
+static void response_received(void *context, GrpcStatus status, Str text, Str response)
 {
     Sending *sending = context;
     RunUpload *upload = sending->upload;
@@ -170,7 +170,7 @@ static bool call(RunUpload *upload, GrpcClient *client, Str lines, Error *err)
     Sending *sending = memory_new(sizeof *sending);
     sending->upload = upload;
     if (!grpc_client_unary(client, method_rows[METHOD_RUNS_APPEND].path, buf_str(&request),
-                           UPLOAD_CALL_MS, answered, sending, err)) {
+                           UPLOAD_CALL_MS, response_received, sending, err)) {
         free(sending);
         return false;
     }

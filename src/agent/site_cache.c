@@ -326,7 +326,7 @@ static void run_store(WorkItem *item)
         !blob_store_put(step->cache->blobs, str_from_c(step->id), buf_str(&step->data), &step->err);
 }
 
-static void call_over(SiteCache *cache);
+static void end_call(SiteCache *cache);
 
 static void store_done(WorkItem *item)
 {
@@ -350,7 +350,7 @@ static void store_done(WorkItem *item)
         cache->is_paused = false;
         grpc_call_resume(cache->call);
     }
-    call_over(cache);
+    end_call(cache);
 }
 
 static void store_blob(SiteCache *cache)
@@ -383,7 +383,7 @@ static void cancel_call(SiteCache *cache, const Error *err)
 {
     fail_call(cache, err);
     grpc_call_cancel(TAKE(cache->call));
-    call_over(cache);
+    end_call(cache);
 }
 
 static void on_chunk(GrpcCall *call, Str message)
@@ -426,13 +426,13 @@ static void on_call_ended(GrpcCall *call, GrpcStatus status, Str text)
         error_set(&err, ERROR_UNAVAILABLE, "the server did not send all blobs");
         fail_call(cache, &err);
     }
-    call_over(cache);
+    end_call(cache);
 }
 
 static const GrpcHandler call_handler = { .message = on_chunk, .ended = on_call_ended };
 
 /* Continues when the call has ended and all received data is stored. */
-static void call_over(SiteCache *cache)
+static void end_call(SiteCache *cache)
 {
     if (cache->call != NULL || cache->unwritten > 0) {
         return;

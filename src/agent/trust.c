@@ -228,7 +228,7 @@ static bool apply_reply(Trust *trust, RenewalCall *renewing, Str response, Error
            apply_certificate(trust, &renewing->key, reply.certificate, err);
 }
 
-static void answered(void *context, GrpcStatus status, Str text, Str response)
+static void response_received(void *context, GrpcStatus status, Str text, Str response)
 {
     RenewalCall *renewing = context;
     Trust *trust = renewing->trust;
@@ -266,7 +266,7 @@ static bool start_renewal(Trust *trust, GrpcClient *client, TrustDone *done, voi
     RenewalCall *renewing = memory_new(sizeof *renewing);
     *renewing = (RenewalCall){ trust, TAKE(key), done, context };
     if (!grpc_client_unary(client, method_rows[METHOD_PKI_RENEW].path, buf_str(&request), CALL_MS,
-                           answered, renewing, err)) {
+                           response_received, renewing, err)) {
         p256_private_free(renewing->key);
         free(renewing);
         return false;
@@ -290,7 +290,7 @@ static void check(Trust *trust)
         return; /* the response checks again */
     }
     if (plan.state == RENEWAL_WAIT) {
-        int64_t left_ms = plan.at_ms - loop_wall_ms(loop);
+        int64_t left_ms = plan.due_ms - loop_wall_ms(loop);
         loop_timer_start(&trust->timer, min_ms(left_ms > 0 ? left_ms : 1, POLL_MAX_MS));
         return;
     }

@@ -156,10 +156,10 @@ void watched_free(Watched *watched)
 WatchPosition watched_position(Watched *watched)
 {
     discard_collected(watched);
-    return watched_kept(watched);
+    return watched_saved_position(watched);
 }
 
-WatchPosition watched_kept(const Watched *watched)
+WatchPosition watched_saved_position(const Watched *watched)
 {
     return (WatchPosition){ watched->image.store, watched->image.revision };
 }

@@ -41,7 +41,7 @@ void watched_add(Watched *watched, const Changes *changes, Str store, uint64_t t
  * changes that are not durable yet. */
 WatchPosition watched_position(Watched *watched);
 /* The same for status output, without side effects. */
-WatchPosition watched_kept(const Watched *watched);
+WatchPosition watched_saved_position(const Watched *watched);
 
 /* All keys and values; the contents change, the pointer does not. */
 const WatchedImage *watched_image(const Watched *watched);

@@ -390,7 +390,7 @@ Api *api_new(const ApiSettings *settings)
     read_queue_init(&api->reads, settings->cluster_store.loop);
     api->external_changed = state_age(settings->cluster_store.state).revision;
     api->cursor_key = cursor_key_new(&settings->cluster_store);
-    api->debts = idempotency_debts_new(&settings->cluster_store);
+    api->retries = idempotency_retries_new(&settings->cluster_store);
     return api;
 }
 
@@ -409,7 +409,7 @@ void api_free(Api *api)
         }
     }
     cursor_key_free(api->cursor_key);
-    idempotency_debts_free(api->debts);
+    idempotency_retries_free(api->retries);
     buf_clear(&api->openapi);
     free(api->webhooks);
     free(api);

@@ -4,7 +4,7 @@
 #include "api/call.h"
 #include "base/rate.h"
 #include "cluster/cursor_key.h"
-#include "cluster/idempotency_debts.h"
+#include "cluster/idempotency_retries.h"
 #include "cluster/refusal_log.h"
 #include "source/webhook_gate.h"
 
@@ -22,7 +22,7 @@ struct Api {
      * startup. */
     int64_t external_changed;
     CursorKey *cursor_key; /* seals page tokens */
-    IdempotencyRetries *debts;
+    IdempotencyRetries *retries;
     RefusalLog unauthenticated;
     WebhookGate *webhooks; /* NULL: none was received yet */
     Buf openapi;           /* the OpenAPI document, built on first use */

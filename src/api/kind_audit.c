@@ -19,7 +19,7 @@ static KindItem item_make(const Kind *kind, Arena *arena, const AuditEntry *entr
                       .status = value_map(status) };
     object_set_text(arena, status, "time", utc_text(arena, entry->time_ms));
     object_set_text(arena, status, "who", entry->who);
-    object_set_text(arena, status, "by", str_from_c(principal_kind_name(entry->by)));
+    object_set_text(arena, status, "by", str_from_c(principal_kind_name(entry->principal_kind)));
     object_set_text(arena, status, "address", entry->address);
     object_set_text(arena, status, "verb", entry->verb);
     object_set_text(arena, status, "kind", entry->kind);

@@ -41,7 +41,7 @@ static Value machine_value(Arena *arena, const PendingMachine *machine)
     Map *map = map_new(arena, 4);
     set_key(arena, map, &machine->key);
     set_text(arena, map, "address", machine->address);
-    set_time(arena, map, "requested", machine->asked_ms);
+    set_time(arena, map, "requested", machine->requested_ms);
     set_bool(arena, map, "approved", machine->is_approved);
     return value_map(map);
 }
@@ -152,7 +152,7 @@ static KindItem pending_item(const Kind *kind, Arena *arena, const PendingEntry 
     pin_text(&first->key, pin);
     object_uuid(kind, arena_format(arena, "%s/%s", record->name, pin), item.uuid);
     set_text(arena, status, "state", first->is_approved ? "approved" : "pending");
-    set_time(arena, status, "since", first->asked_ms);
+    set_time(arena, status, "since", first->requested_ms);
     set_text(arena, status, "version", "");
     set_bool(arena, status, "facts", false);
     map_set_str(arena, status, STR("results_bytes"), value_int(0));

@@ -173,7 +173,7 @@ static KindItem run_item(const Kind *kind, const ApiSettings *settings, Arena *a
     object_set_text(arena, status, "kind", str_from_c(run_kind_name(record->kind)));
     object_set_text(arena, status, "state", str_from_c(fleet_run_state_name(record->state)));
     object_set_text(arena, status, "outcome", str_from_c(run_outcome(run, &unfinished)));
-    object_set_text(arena, status, "by", record->by);
+    object_set_text(arena, status, "by", record->requested_by);
     object_set_text(arena, status, "cause", str_from_c(run_cause_name(record->cause)));
     object_set_text(arena, status, "created", utc_text(arena, record->created_ms));
     if (record->ended_ms > 0) {
@@ -256,7 +256,7 @@ static void read_spec(RunDraft *draft)
     int64_t now_ms = loop_wall_ms(call_store(call)->loop);
     Str id = run_id_format(&call->arena, now_ms, loop_random(call_store(call)->loop));
     *run = (FleetRun){ .cause = RUN_BY_CALLER,
-                       .by = str_from_c(call->caller.principal.who),
+                       .requested_by = str_from_c(call->caller.principal.who),
                        .reason = value_get_text(spec, "reason"),
                        .selector = value_get_text(spec, "selector"),
                        .mode = value_get_text(spec, "order"),

@@ -51,7 +51,7 @@ static void set_proposal(const ApiSettings *settings, Arena *arena, Str name, Ma
     set_known(arena, map, "version", proposal.version);
     set_known(arena, map, "why", proposal.error.len > 0 ? proposal.error : proposal.rejection);
     object_set_text(arena, map, "time", utc_text(arena, proposal.time_ms));
-    set_known(arena, map, "by", proposal.by);
+    set_known(arena, map, "by", proposal.requested_by);
     map_set_str(arena, map, STR("request"),
                 value_int(proposal.request > 0 ? proposal.request : revision));
     map_set_str(arena, status, STR("proposal"), value_map(map));
@@ -340,7 +340,8 @@ void source_request(ApiCall *call, Str name, Str by,
                     void (*done)(ApiCall *call, int64_t revision, const Error *err))
 {
     SourceWrite *write = write_new(call, name);
-    GitSourceRequest request = { .time_ms = loop_wall_ms(write->cluster_store.loop), .by = by };
+    GitSourceRequest request = { .time_ms = loop_wall_ms(write->cluster_store.loop),
+                                 .requested_by = by };
     Buf text = buf_make_in(&write->arena, BUF_UNLIMITED);
     git_source_request_print(&request, &text);
     write->text = buf_str(&text);
@@ -389,7 +390,7 @@ static bool decide_proposal(void *context, Change *change, Error *err)
         return error_set(err, ERROR_CONFLICT,
                          "another commit of this source is being fetched, for %" STR_FMT
                          "; try again",
-                         STR_ARG(present.by));
+                         STR_ARG(present.requested_by));
     }
     change_put(change, change_key(change, KEY_OF_PROPOSAL), write->text, 0);
     return true;
@@ -408,7 +409,7 @@ void source_propose(ApiCall *call)
     Buf text = buf_make_in(&write->arena, BUF_UNLIMITED);
     Change *change;
     proposal.time_ms = loop_wall_ms(write->cluster_store.loop);
-    proposal.by = str_from_c(call->caller.principal.who);
+    proposal.requested_by = str_from_c(call->caller.principal.who);
     git_proposal_print(&proposal, &text);
     write->text = buf_str(&text);
     write->requested = sync_requested;

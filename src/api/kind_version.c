@@ -37,7 +37,7 @@ static void set_current(Arena *arena, Map *status, Str name, const CurrentVersio
     map_set_str(arena, status, STR("previous"), value_bool(str_eq_c(name, current->previous)));
     if (is_current) {
         object_set_text(arena, status, "since", utc_text(arena, current->since_ms));
-        object_set_text(arena, status, "activated_by", current->by);
+        object_set_text(arena, status, "activated_by", current->requested_by);
         object_set_text(arena, status, "reason", current->reason);
     }
 }
@@ -64,7 +64,7 @@ static KindItem item_of(const Kind *kind, Arena *arena, const VersionEntry *entr
     map_set_str(arena, status, STR("problems"), value_int(version->problem_count));
     map_set_str(arena, status, STR("files"), value_int(version->files));
     map_set_str(arena, status, STR("bytes"), value_int(version->bytes));
-    object_set_text(arena, status, "by", version->by);
+    object_set_text(arena, status, "by", version->requested_by);
     set_current(arena, status, entry->name, current);
     return item;
 }
@@ -146,7 +146,7 @@ static void create(const Kind *kind, ApiCall *call, const KindDraft *draft)
                                                  .branch = value_get_text(spec, "branch"),
                                                  .author = value_get_text(spec, "author"),
                                                  .subject = value_get_text(spec, "subject") },
-                                     .by = str_from_c(call->caller.principal.who) },
+                                     .requested_by = str_from_c(call->caller.principal.who) },
                     on_created, call);
 }
 

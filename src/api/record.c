@@ -34,7 +34,7 @@ static AuditEntry *entry_new(ApiCall *call)
     const Peer *peer = http_request_peer(call->request);
     *entry = (AuditEntry){
         .who = str_from_c(call->caller.principal.who),
-        .by = call->caller.principal.kind,
+        .principal_kind = call->caller.principal.kind,
         .address = arena_copy(&call->arena, str_from_c(peer->address)),
         .verb = str_from_c(call->verb),
         .kind = str_from_c(call->row->kind),
@@ -79,7 +79,7 @@ static void release_claim(ApiCall *call)
 {
     if (call->is_claimed && call->api != NULL) {
         call->is_claimed = false;
-        idempotency_debts_add(call->api->debts, &call->idempotent, NULL, false);
+        idempotency_retries_add(call->api->retries, &call->idempotent, NULL, false);
     }
 }
 
@@ -133,7 +133,7 @@ static void begin_audit(ApiCall *call)
     }
 }
 
-static void on_claimed(void *context, IdempotencyState state, const IdempotencyAnswer *saved,
+static void on_claimed(void *context, IdempotencyState state, const IdempotentResponse *saved,
                        const Error *err)
 {
     ApiCall *call = context;
@@ -194,8 +194,8 @@ static void on_response_saved(void *context, const Error *err)
 {
     ApiCall *call = context;
     if (err != NULL && call->api != NULL) {
-        IdempotencyAnswer saved = { call->status, call->response, call->etag, call->location };
-        idempotency_debts_add(call->api->debts, &call->idempotent, &saved, call->holds_secret);
+        IdempotentResponse saved = { call->status, call->response, call->etag, call->location };
+        idempotency_retries_add(call->api->retries, &call->idempotent, &saved, call->holds_secret);
     }
     call->next_step(call);
 }
@@ -212,7 +212,7 @@ static void save_response(ApiCall *call)
         return;
     }
     call->is_claimed = false;
-    IdempotencyAnswer saved = { call->status, call->response, call->etag, call->location };
+    IdempotentResponse saved = { call->status, call->response, call->etag, call->location };
     idempotency_finish(call_store(call), &call->idempotent, &saved, call->holds_secret,
                        on_response_saved, call);
 }

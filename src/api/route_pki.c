@@ -115,7 +115,7 @@ static void put_server_certificate(Buf *out, const char *name, const ApiSettings
     json_out_text(out, "serial", str_from_c(certificate->serial));
     put_issuer(out, certificate, authority_cas(settings->authority)->trusted);
     json_out_time(out, "expires", certificate->not_after_ms);
-    json_out_time(out, "renews", plan.at_ms);
+    json_out_time(out, "renews", plan.due_ms);
     json_out_text(out, "state", str_from_c(state_name(plan.state)));
     json_out_close(out, '}');
 }

@@ -69,7 +69,7 @@ static void record_session(ApiCall *call, const char *verb)
     }
     audit_append(audit,
                  &(AuditEntry){ .who = str_from_c(principal->who),
-                                .by = principal->kind,
+                                .principal_kind = principal->kind,
                                 .address = str_from_c(http_request_peer(call->request)->address),
                                 .verb = str_from_c(verb),
                                 .kind = STR("Session"),

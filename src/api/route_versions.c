@@ -37,7 +37,7 @@ void version_activate(ApiCall *call)
     }
     /* The peer may have disconnected while the call was recorded, so its header is not read. */
     VersionActivation activation = { .version = call->part,
-                                     .by = str_from_c(call->caller.principal.who),
+                                     .requested_by = str_from_c(call->caller.principal.who),
                                      .reason =
                                          call->entry == NULL ? STR_EMPTY : call->entry->reason };
     if (!activate_body_read(&call->arena, call_body(call), &activation, &err)) {

@@ -150,7 +150,7 @@ static void finish(Audit *audit, const Error *err)
 }
 
 /* Whatever the cause, callers must be rejected for now. */
-static void refuse(Audit *audit, const Error *why)
+static void reject_all(Audit *audit, const Error *why)
 {
     Error err;
     error_set(&err, ERROR_UNAVAILABLE, "cannot write the audit log: %s", why->text);
@@ -179,7 +179,7 @@ static void written(void *context, const StoreReply *reply, const Error *err)
     Audit *audit = context;
     Error failure;
     if (err != NULL) {
-        refuse(audit, err);
+        reject_all(audit, err);
         return;
     }
     if (reply->succeeded) {
@@ -195,9 +195,9 @@ static void written(void *context, const StoreReply *reply, const Error *err)
     }
     /* Another server has appended: append after its entries. */
     if (audit->is_freed) {
-        refuse(audit, &stopping);
+        reject_all(audit, &stopping);
     } else if (!read_head(audit, &reply->ops[0], &failure)) {
-        refuse(audit, &failure);
+        reject_all(audit, &failure);
     } else {
         Queue batch = audit->in_flight;
         audit->in_flight = (Queue){ 0 };
@@ -263,11 +263,11 @@ static void on_head(void *context, const StoreReply *reply, const Error *err)
     Audit *audit = context;
     Error failure;
     if (err != NULL) {
-        refuse(audit, err);
+        reject_all(audit, err);
     } else if (audit->is_freed) {
-        refuse(audit, &stopping);
+        reject_all(audit, &stopping);
     } else if (!read_head(audit, &reply->ops[0], &failure)) {
-        refuse(audit, &failure);
+        reject_all(audit, &failure);
     } else {
         audit->is_busy = false;
         pump(audit);
@@ -285,7 +285,7 @@ static void pump(Audit *audit)
                   ? write_batch(audit, &err)
                   : store_get(audit->cluster_store.store, audit->head_key, on_head, audit, &err);
     if (!ok) {
-        refuse(audit, &err);
+        reject_all(audit, &err);
     }
 }
 
@@ -345,7 +345,7 @@ void audit_append(Audit *audit, const AuditEntry *entry, AuditDone *done, void *
     waiting->entry = (AuditEntry){
         .time_ms = loop_wall_ms(audit->cluster_store.loop),
         .who = copy_truncated(arena, entry->who, PRINCIPAL_WHO_MAX),
-        .by = entry->by,
+        .principal_kind = entry->principal_kind,
         .address = copy_truncated(arena, entry->address, AUDIT_WORD_MAX),
         .verb = copy_truncated(arena, entry->verb, AUDIT_WORD_MAX),
         .kind = copy_truncated(arena, entry->kind, AUDIT_WORD_MAX),

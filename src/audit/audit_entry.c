@@ -90,7 +90,7 @@ static const RecordField entry_fields[] = {
       .max = INT64_MAX },
     { "time_ms", RECORD_INT, RECORD_INT_AT(AuditEntry, time_ms), .is_required = true },
     { "who", RECORD_TEXT, RECORD_STR_AT(AuditEntry, who), .is_required = true },
-    { "by", RECORD_TEXT, RECORD_CODED_AT(AuditEntry, by, PrincipalKind, by_codec),
+    { "by", RECORD_TEXT, RECORD_CODED_AT(AuditEntry, principal_kind, PrincipalKind, by_codec),
       .is_required = true },
     { "address", RECORD_TEXT, RECORD_STR_AT(AuditEntry, address), .is_required = true },
     { "verb", RECORD_TEXT, RECORD_STR_AT(AuditEntry, verb), .is_required = true },

@@ -42,7 +42,7 @@ typedef struct AuditEntry {
     uint64_t sequence; /* from 1 */
     int64_t time_ms;
     Str who; /* Principal.who */
-    PrincipalKind by;
+    PrincipalKind principal_kind;
     Str address;
     Str verb, kind, name;
     Str reason;  /* given by the caller: Eden-Reason */

@@ -38,7 +38,7 @@ const char *doctor_key_fix(const DoctorCertificate *certificate, const char *los
 DoctorResult doctor_certificate(Arena *arena, const DoctorCertificate *certificate, int64_t now_ms)
 {
     Str until = utc_text(arena, certificate->certificate.not_after_ms);
-    Str due = utc_text(arena, certificate->plan.at_ms);
+    Str due = utc_text(arena, certificate->plan.due_ms);
     if (certificate->err.kind != ERROR_NONE) {
         return doctor_result(arena, DOCTOR_FAILED, "%s", certificate->err.text);
     }
@@ -56,7 +56,7 @@ DoctorResult doctor_certificate(Arena *arena, const DoctorCertificate *certifica
         return doctor_result(arena, DOCTOR_FAILED, "%s", certificate->trust.text);
     }
     if (certificate->plan.state == RENEWAL_DUE &&
-        now_ms - certificate->plan.at_ms > DOCTOR_RENEWAL_LATE_MS) {
+        now_ms - certificate->plan.due_ms > DOCTOR_RENEWAL_LATE_MS) {
         return doctor_result(arena, DOCTOR_WARNING,
                              "should have been renewed on %" STR_FMT "; expires on %" STR_FMT,
                              STR_ARG(due), STR_ARG(until));

@@ -150,7 +150,7 @@ enum {
 typedef struct Claim {
     IdempotentRequest request;
     IdempotencyState state;
-    IdempotencyAnswer answer; /* allocated in the arena of the change */
+    IdempotentResponse response; /* allocated in the arena of the change */
     IdempotencyDone *done;
     void *context;
 } Claim;
@@ -192,10 +192,10 @@ static bool claim_decide(void *context, Change *change, Error *err)
         claim->state = IDEMPOTENCY_NOT_STORED;
     } else {
         claim->state = IDEMPOTENCY_REPLAY;
-        claim->answer = (IdempotencyAnswer){ .status = record.status,
-                                             .body = record.body.bytes,
-                                             .etag = record.etag,
-                                             .location = record.location };
+        claim->response = (IdempotentResponse){ .status = record.status,
+                                                .body = record.body.bytes,
+                                                .etag = record.etag,
+                                                .location = record.location };
     }
     return true;
 }
@@ -204,7 +204,7 @@ static void claim_done(void *context, Change *change, const Error *err)
 {
     Claim *claim = context;
     bool replays = err == NULL && claim->state == IDEMPOTENCY_REPLAY;
-    claim->done(claim->context, claim->state, replays ? &claim->answer : NULL, err);
+    claim->done(claim->context, claim->state, replays ? &claim->response : NULL, err);
     free(claim);
 }
 
@@ -301,16 +301,16 @@ static void end(const ClusterStore *cluster_store, const IdempotentRequest *requ
 }
 
 void idempotency_finish(const ClusterStore *cluster_store, const IdempotentRequest *request,
-                        const IdempotencyAnswer *answer, bool holds_secret, ClusterDone *done,
+                        const IdempotentResponse *response, bool holds_secret, ClusterDone *done,
                         void *context)
 {
-    bool is_stored = !holds_secret && answer->body.len <= IDEMPOTENCY_BODY_MAX;
-    BUG_IF(answer->status < 100 || answer->status > 999);
-    RequestRecord record = { .status = answer->status };
+    bool is_stored = !holds_secret && response->body.len <= IDEMPOTENCY_BODY_MAX;
+    BUG_IF(response->status < 100 || response->status > 999);
+    RequestRecord record = { .status = response->status };
     if (is_stored) {
-        record.etag = answer->etag;
-        record.location = answer->location;
-        record.body = (StoredBody){ true, answer->body };
+        record.etag = response->etag;
+        record.location = response->location;
+        record.body = (StoredBody){ true, response->body };
     }
     end(cluster_store, request, &record, done, context);
 }

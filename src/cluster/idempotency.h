@@ -45,20 +45,20 @@ MUST_CHECK bool idempotent_request_make(Str credential, Str key, Str method, Str
                                         IdempotentRequest *out, Error *err);
 
 /* Valid during the call. */
-typedef struct IdempotencyAnswer {
+typedef struct IdempotentResponse {
     int status;
     Str body;
     Str etag, location; /* response headers; empty: not set */
-} IdempotencyAnswer;
+} IdempotentResponse;
 
-typedef void IdempotencyDone(void *context, IdempotencyState state, const IdempotencyAnswer *answer,
-                             const Error *err);
+typedef void IdempotencyDone(void *context, IdempotencyState state,
+                             const IdempotentResponse *response, const Error *err);
 /* Fails with ERROR_LIMIT if too many are stored, in total or for this principal. */
 void idempotency_claim(const ClusterStore *cluster_store, const IdempotentRequest *request,
                        IdempotencyDone *done, void *context);
 /* Stores the result. With `holds_secret`, only that it has completed. */
 void idempotency_finish(const ClusterStore *cluster_store, const IdempotentRequest *request,
-                        const IdempotencyAnswer *answer, bool holds_secret, ClusterDone *done,
+                        const IdempotentResponse *response, bool holds_secret, ClusterDone *done,
                         void *context);
 /* Deletes the claim of a request that had no effect, so that it may be sent again. */
 void idempotency_forget(const ClusterStore *cluster_store, const IdempotentRequest *request,

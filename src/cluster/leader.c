@@ -114,7 +114,7 @@ static void leader_destroy(Leader *leader)
 }
 
 /* Returns false if a callback has freed the leader. */
-static bool answered(Leader *leader)
+static bool response_received(Leader *leader)
 {
     leader->is_pending = false;
     if (leader->freed) {
@@ -150,7 +150,7 @@ static void depose(Leader *leader, const char *why)
 static void renewed(void *context, const StoreLease *lease, const Error *err)
 {
     Leader *leader = context;
-    if (!answered(leader)) {
+    if (!response_received(leader)) {
         return;
     }
     if (err == NULL) {
@@ -169,7 +169,7 @@ static void renewed(void *context, const StoreLease *lease, const Error *err)
 static void revoked(void *context, const StoreLease *lease, const Error *err)
 {
     Leader *leader = context;
-    if (answered(leader)) {
+    if (response_received(leader)) {
         leader->lease = 0;
         update(leader);
     }
@@ -178,7 +178,7 @@ static void revoked(void *context, const StoreLease *lease, const Error *err)
 static void put_done(void *context, const StoreReply *reply, const Error *err)
 {
     Leader *leader = context;
-    if (!answered(leader)) {
+    if (!response_received(leader)) {
         return;
     }
     retry_later(leader);
@@ -216,7 +216,7 @@ static void put_key(Leader *leader)
 static void granted(void *context, const StoreLease *lease, const Error *err)
 {
     Leader *leader = context;
-    if (!answered(leader)) {
+    if (!response_received(leader)) {
         return;
     }
     retry_later(leader);

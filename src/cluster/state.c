@@ -458,7 +458,7 @@ static void state_destroy(State *state)
 }
 
 /* Returns false if the response is no longer needed. */
-static bool answered(State *state)
+static bool response_received(State *state)
 {
     state->pending_calls--;
     if (state->is_freed && state->pending_calls == 0) {
@@ -485,7 +485,7 @@ static void on_page(void *context, const StoreReply *reply, const Error *err)
 {
     State *state = context;
     Error failure;
-    if (!answered(state)) {
+    if (!response_received(state)) {
         return;
     }
     if (err != NULL && err->kind == ERROR_NOT_FOUND) {
@@ -568,7 +568,7 @@ static void check_watch(State *state, int64_t revision)
 static void checked(void *context, const StoreReply *reply, const Error *err)
 {
     State *state = context;
-    if (!answered(state)) {
+    if (!response_received(state)) {
         return;
     }
     state->is_checking = false;

@@ -33,7 +33,7 @@ static void complete(MemberLink *link, Str response, const Error *err)
     }
 }
 
-static void answered(void *context, GrpcStatus status, Str text, Str response)
+static void response_received(void *context, GrpcStatus status, Str text, Str response)
 {
     MemberLink *link = context;
     if (status == GRPC_OK) {
@@ -105,7 +105,8 @@ void member_link_call(MemberLink *link, const char *path, Str request, int64_t t
     if (link->grpc == NULL || link->is_closed) {
         reconnect(link);
     }
-    if (!grpc_client_unary(link->grpc, path, request, timeout_ms, answered, link, &link->failure)) {
+    if (!grpc_client_unary(link->grpc, path, request, timeout_ms, response_received, link,
+                           &link->failure)) {
         link->is_closed = true;
         loop_defer(link->loop, &link->failure_task);
     }

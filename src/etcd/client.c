@@ -315,7 +315,7 @@ static void conclude(EtcdCall *call, const EtcdFailure *failure)
     }
 }
 
-static void answered(void *context, GrpcStatus status, Str text, Str response)
+static void response_received(void *context, GrpcStatus status, Str text, Str response)
 {
     EtcdCall *call = context;
     EtcdClient *client = call->client;
@@ -360,8 +360,8 @@ static bool send_call(EtcdClient *client, EtcdCall *call, int64_t now)
     call->link = link;
     call->sent_ms = now;
     link->in_flight++;
-    if (grpc_client_unary(link->grpc, call->path, buf_str(&call->request), timeout_ms, answered,
-                          call, &err)) {
+    if (grpc_client_unary(link->grpc, call->path, buf_str(&call->request), timeout_ms,
+                          response_received, call, &err)) {
         return true;
     }
     call->link = NULL;

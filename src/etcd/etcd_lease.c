@@ -242,7 +242,7 @@ static void expire(void *context)
     arm_expire(store);
 }
 
-static void kept_alive(GrpcCall *stream, Str message)
+static void keep_alive_received(GrpcCall *stream, Str message)
 {
     EtcdStore *store = grpc_call_data(stream);
     KeepAlives *all = &store->keep_alives;
@@ -297,7 +297,7 @@ static void writable(GrpcCall *stream)
 
 static void send_all(EtcdStore *store)
 {
-    static const GrpcHandler handler = { .message = kept_alive,
+    static const GrpcHandler handler = { .message = keep_alive_received,
                                          .writable = writable,
                                          .ended = stream_ended };
     KeepAlives *all = &store->keep_alives;

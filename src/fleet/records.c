@@ -77,7 +77,7 @@ static const RecordField order_fields[] = {
       .help = "whether the run was canceled" },
     { "cancel_now", RECORD_BOOL, RECORD_BOOL_AT(Order, is_urgent),
       .help = "canceled: whether running steps are stopped at once" },
-    { "by", RECORD_TEXT, RECORD_STR_AT(Order, by), .help = "who requested the run" },
+    { "by", RECORD_TEXT, RECORD_STR_AT(Order, requested_by), .help = "who requested the run" },
     { "reason", RECORD_TEXT, RECORD_STR_AT(Order, reason), .max = FLEET_REASON_MAX, .help = "why" },
     { "event", RECORD_ANY, RECORD_VALUE_AT(Order, event), .help = "event that caused the run" },
     { RECORD_UNKNOWN_AT(Order, unknown) },
@@ -202,7 +202,7 @@ static const RecordField run_fields[] = {
       .choices = "caller|version", .help = "what started it" },
     { "state", RECORD_CHOICE, RECORD_ENUM_AT(FleetRun, state, fleet_run_state), .is_required = true,
       .choices = "pending|running|ended", .help = "its state" },
-    { "by", RECORD_TEXT, RECORD_STR_AT(FleetRun, by), .is_required = true,
+    { "by", RECORD_TEXT, RECORD_STR_AT(FleetRun, requested_by), .is_required = true,
       .help = "who requested it" },
     { "reason", RECORD_TEXT, RECORD_STR_AT(FleetRun, reason), .max = FLEET_REASON_MAX,
       .help = "why" },
@@ -262,7 +262,7 @@ Order fleet_run_order(const FleetRun *run)
                     .created_ms = run->created_ms,
                     .is_canceled = run->is_canceled,
                     .is_urgent = run->is_urgent,
-                    .by = run->by,
+                    .requested_by = run->requested_by,
                     .reason = run->reason,
                     .event = run->event };
     memcpy(order.run, run->id, sizeof order.run);

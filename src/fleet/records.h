@@ -43,8 +43,8 @@ typedef struct Order {
     int64_t created_ms;
     int64_t expires_ms; /* the run is not started after this time; 0: never expires */
     bool is_canceled;
-    bool is_urgent; /* canceled: running steps are stopped at once */
-    Str by;         /* who requested the run */
+    bool is_urgent;   /* canceled: running steps are stopped at once */
+    Str requested_by; /* who requested the run */
     Str reason;
     Value event;   /* the event or list of events that the run reacts to; missing: none */
     Value unknown; /* fields that a newer server wrote */
@@ -59,10 +59,11 @@ void order_print(const Order *order, Buf *out);
 /* Strings are in the arena, or point into the text. Fails with ERROR_INVALID. */
 MUST_CHECK bool order_read(Arena *arena, Str text, Order *out, Error *err);
 
-/* --- Results: what became of a run on one node; "eden.node-result/1" under runs/<id>/nodes/<node> --
+/* --- Results: what became of a run on one node; "eden.node-result/1" under runs/<id>/nodes/<node>
+ * --
  *
- * A node reports one when it accepts an order, when it starts and when it ends. Details of the steps
- * are in the log of the run. */
+ * A node reports one when it accepts an order, when it starts and when it ends. Details of the
+ * steps are in the log of the run. */
 
 /* Stored outcomes. Servers also show "pending" (no result yet) and "silent" (no result, and the
  * node has no session); neither is stored. */
@@ -136,7 +137,7 @@ typedef struct FleetRun {
     RunKind kind;
     RunCause cause;
     FleetRunState state;
-    Str by, reason, selector;
+    Str requested_by, reason, selector;
     Str *targets; /* sorted */
     uint32_t target_count;
     char version[VERSION_NAME_MAX + 1];

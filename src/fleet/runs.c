@@ -107,7 +107,8 @@ bool fleet_runs_allow(const FleetRuns *runs, const FleetRun *run, Error *err)
     uint32_t own_count = 0;
     for (uint32_t i = 0; i < runs->count; i++) {
         const RunEntry *entry = &runs->items[i]->run;
-        bool is_own = entry->record.state != RUN_ENDED && str_eq(entry->record.by, run->by);
+        bool is_own = entry->record.state != RUN_ENDED &&
+                      str_eq(entry->record.requested_by, run->requested_by);
         own_count += is_own;
         own_bytes += is_own ? entry_bytes(entry) : 0;
         bytes += entry_bytes(entry);

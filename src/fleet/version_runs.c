@@ -91,7 +91,7 @@ static void create_run(VersionRuns *runs, const CurrentVersion *current)
         key = key_make(arena, runs->cluster_store.prefix, KEY_RUN, &id, 1);
     FleetRun run = { .kind = RUN_KIND_APPLY,
                      .cause = RUN_BY_VERSION,
-                     .by = current->by,
+                     .requested_by = current->requested_by,
                      .reason = current->reason,
                      .created_ms = current->since_ms };
     memcpy(run.id, id.data, id.len);

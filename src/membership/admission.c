@@ -46,13 +46,13 @@ struct Admission {
 
 /* Indexes of the keys that are read. */
 typedef enum InputKey {
-    SEEN_NONCE,
-    SEEN_NODE,
-    SEEN_JOINING,
-    SEEN_REVOCATIONS,
-    SEEN_REMOVED,
-    SEEN_OTHER, /* last, because it is optional: the token, or the machine to be replaced */
-    SEEN_COUNT
+    READ_NONCE,
+    READ_NODE,
+    READ_JOINING,
+    READ_REVOCATIONS,
+    READ_REMOVED,
+    READ_OTHER, /* last, because it is optional: the token, or the machine to be replaced */
+    READ_COUNT
 } InputKey;
 
 /* A join request in progress. */
@@ -116,8 +116,8 @@ static bool read_revocations(const Attempt *attempt, Change *change, JoinInputs 
     if (!may_be_admitted(attempt, inputs)) {
         return true;
     }
-    if (change_has(change, SEEN_REVOCATIONS) &&
-        !revocation_read(change_arena(change), change_value(change, SEEN_REVOCATIONS),
+    if (change_has(change, READ_REVOCATIONS) &&
+        !revocation_read(change_arena(change), change_value(change, READ_REVOCATIONS),
                          &inputs->revoked, err)) {
         return false;
     }
@@ -139,26 +139,26 @@ static bool read_inputs(const Attempt *attempt, Change *change, JoinInputs *inpu
     CertificateSet cas = settings->certify.cas->trusted;
     Error ignored;
     facts->now_ms = loop_wall_ms(settings->certify.cluster_store.loop);
-    facts->nonce_seen = change_has(change, SEEN_NONCE);
+    facts->nonce_seen = change_has(change, READ_NONCE);
     facts->cas = inputs->cas;
     for (uint32_t i = 0; i < cas.count && i < CERTIFICATES_MAX; i++) {
         inputs->cas[facts->ca_count++] = cas.items[i].pin;
     }
-    if (attempt->request.has_token && change_has(change, SEEN_OTHER)) {
-        if (!token_record_read(arena, change_value(change, SEEN_OTHER), &inputs->token, err)) {
+    if (attempt->request.has_token && change_has(change, READ_OTHER)) {
+        if (!token_record_read(arena, change_value(change, READ_OTHER), &inputs->token, err)) {
             return false;
         }
         facts->token = &inputs->token;
     }
-    if (change_has(change, SEEN_NODE)) {
-        if (!node_record_read(arena, change_value(change, SEEN_NODE), &inputs->node, err)) {
+    if (change_has(change, READ_NODE)) {
+        if (!node_record_read(arena, change_value(change, READ_NODE), &inputs->node, err)) {
             return false;
         }
         facts->enrolled = &inputs->node.key;
     }
     /* An unreadable record approves nothing and is replaced. */
-    if (!change_has(change, SEEN_JOINING) ||
-        !pending_record_read(arena, change_value(change, SEEN_JOINING), &inputs->joining,
+    if (!change_has(change, READ_JOINING) ||
+        !pending_record_read(arena, change_value(change, READ_JOINING), &inputs->joining,
                              &ignored)) {
         inputs->joining = (PendingRecord){ 0 };
     }
@@ -205,8 +205,8 @@ static bool admit(Attempt *attempt, Change *change, JoinInputs *inputs, const Jo
     }
     certify_write(change, settings, &node, &certified, inputs->facts.now_ms);
     if (!verdict->is_repeated &&
-        !certify_claim_name(change, &inputs->revoked, change_key(change, SEEN_REVOCATIONS),
-                            change_has(change, SEEN_NODE), &node, inputs->node.not_after_ms,
+        !certify_claim_name(change, &inputs->revoked, change_key(change, READ_REVOCATIONS),
+                            change_has(change, READ_NODE), &node, inputs->node.not_after_ms,
                             inputs->facts.now_ms, err)) {
         return false;
     }
@@ -214,10 +214,10 @@ static bool admit(Attempt *attempt, Change *change, JoinInputs *inputs, const Jo
         Buf counted = buf_make_in(arena, BUF_UNLIMITED);
         inputs->token.uses++;
         token_record_print(&inputs->token, &counted);
-        change_put(change, change_key(change, SEEN_OTHER), buf_str(&counted), 0);
+        change_put(change, change_key(change, READ_OTHER), buf_str(&counted), 0);
     }
-    if (change_has(change, SEEN_JOINING)) {
-        change_delete(change, change_key(change, SEEN_JOINING));
+    if (change_has(change, READ_JOINING)) {
+        change_delete(change, change_key(change, READ_JOINING));
     }
     attempt->reply.cluster = settings->cluster;
     attempt->reply.certificate = certified.certificate;
@@ -247,15 +247,15 @@ static void evict_waiting(const Attempt *attempt, Change *change, JoinInputs *in
     PendingRecord *pending = is_here ? &inputs->joining : ARENA_NEW(arena, PendingRecord);
     Error ignored;
     if (!is_here &&
-        (!change_has(change, SEEN_OTHER) ||
-         !pending_record_read(arena, change_value(change, SEEN_OTHER), pending, &ignored))) {
+        (!change_has(change, READ_OTHER) ||
+         !pending_record_read(arena, change_value(change, READ_OTHER), pending, &ignored))) {
         return;
     }
     const PendingMachine *machine = pending_record_find(pending, &attempt->evicted.key);
     if (machine != NULL && !machine->is_approved) {
         pending_record_drop(pending, &attempt->evicted.key);
         if (!is_here) {
-            put_joining(change, SEEN_OTHER, pending);
+            put_joining(change, READ_OTHER, pending);
         }
     }
 }
@@ -265,7 +265,7 @@ static void evict_waiting(const Attempt *attempt, Change *change, JoinInputs *in
 static bool keep_pending(const Attempt *attempt, Change *change, JoinInputs *inputs, Error *err)
 {
     int64_t now = inputs->facts.now_ms;
-    if (inputs->own != NULL && now - inputs->own->asked_ms < WAITING_REFRESH_MS) {
+    if (inputs->own != NULL && now - inputs->own->requested_ms < WAITING_REFRESH_MS) {
         return true;
     }
     if (inputs->own == NULL && attempt->verdict == WAITING_REFUSED) {
@@ -277,7 +277,7 @@ static bool keep_pending(const Attempt *attempt, Change *change, JoinInputs *inp
     }
     snprintf(inputs->joining.name, sizeof inputs->joining.name, "%s", attempt->request.name);
     pending_record_add(&inputs->joining, &attempt->request.key_pin, attempt->address, now);
-    put_joining(change, SEEN_JOINING, &inputs->joining);
+    put_joining(change, READ_JOINING, &inputs->joining);
     return true;
 }
 
@@ -305,7 +305,7 @@ static bool decide(void *context, Change *change, Error *err)
     join_decide(&attempt->request, &inputs->facts, &verdict);
     join_reply_make(&attempt->request, &verdict, inputs->facts.now_ms, &attempt->reply);
     attempt->is_new = verdict.result == JOIN_ADMITTED && !verdict.is_repeated;
-    if (attempt->is_new && change_has(change, SEEN_REMOVED)) {
+    if (attempt->is_new && change_has(change, READ_REMOVED)) {
         return certify_refuse_removed(attempt->request.name, err);
     }
     if (verdict.result == JOIN_ADMITTED && verdict.is_repeated &&
@@ -318,7 +318,7 @@ static bool decide(void *context, Change *change, Error *err)
     if (verdict.result == JOIN_ADMITTED &&
         (!attempt->is_new || attempt->is_recorded || attempt->admission->settings.audit == NULL)) {
         int64_t ttl_s = (verdict.remember_until_ms - inputs->facts.now_ms) / 1000 + 1;
-        change_put(change, change_key(change, SEEN_NONCE), STR("1"), ttl_s);
+        change_put(change, change_key(change, READ_NONCE), STR("1"), ttl_s);
         return admit(attempt, change, inputs, &verdict, err);
     }
     return true;
@@ -342,7 +342,7 @@ static WaitingRow row_of(const Attempt *attempt)
 {
     WaitingRow row = { .key = attempt->request.key_pin,
                        .origin = pending_origin(attempt->address),
-                       .asked_ms =
+                       .requested_ms =
                            loop_wall_ms(attempt->admission->settings.certify.cluster_store.loop) };
     snprintf(row.name, sizeof row.name, "%s", attempt->request.name);
     return row;
@@ -382,7 +382,7 @@ static void append_audit(Attempt *attempt, AuditOutcome outcome, Str detail, Aud
                                     ? arena_format(&attempt->arena, "join:token %s, key %s",
                                                    request->token_id, pin)
                                     : arena_format(&attempt->arena, "join:approved key %s", pin),
-                         .by = PRINCIPAL_JOIN,
+                         .principal_kind = PRINCIPAL_JOIN,
                          .address = str_from_c(attempt->address),
                          .verb = STR("join"),
                          .kind = STR("Node"),
@@ -452,25 +452,25 @@ static void begin(Attempt *attempt)
     Arena *arena = &attempt->arena;
     const JoinRequest *request = &attempt->request;
     Str prefix = settings->cluster_store.prefix, name = str_from_c(request->name);
-    Str keys[SEEN_COUNT] = {
-        [SEEN_NONCE] = cluster_key_nonce(arena, prefix, str_from_c(request->nonce)),
-        [SEEN_NODE] = cluster_key_node(arena, prefix, name),
-        [SEEN_JOINING] = cluster_key_joining(arena, prefix, name),
-        [SEEN_REVOCATIONS] = cluster_key_revocations(arena, prefix),
-        [SEEN_REMOVED] = cluster_key_removed(arena, prefix, name),
+    Str keys[READ_COUNT] = {
+        [READ_NONCE] = cluster_key_nonce(arena, prefix, str_from_c(request->nonce)),
+        [READ_NODE] = cluster_key_node(arena, prefix, name),
+        [READ_JOINING] = cluster_key_joining(arena, prefix, name),
+        [READ_REVOCATIONS] = cluster_key_revocations(arena, prefix),
+        [READ_REMOVED] = cluster_key_removed(arena, prefix, name),
     };
     bool has_other = true;
     if (request->has_token) {
-        keys[SEEN_OTHER] = cluster_key_token(arena, prefix, str_from_c(request->token_id));
+        keys[READ_OTHER] = cluster_key_token(arena, prefix, str_from_c(request->token_id));
     } else if (attempt->verdict == WAITING_REPLACES &&
                strcmp(attempt->evicted.name, request->name) != 0) {
-        keys[SEEN_OTHER] = cluster_key_joining(arena, prefix, str_from_c(attempt->evicted.name));
+        keys[READ_OTHER] = cluster_key_joining(arena, prefix, str_from_c(attempt->evicted.name));
     } else {
         has_other = false;
     }
     change_start(&(ChangeSpec){ .cluster_store = settings->cluster_store,
                                 .keys = keys,
-                                .key_count = has_other ? SEEN_COUNT : SEEN_OTHER,
+                                .key_count = has_other ? READ_COUNT : READ_OTHER,
                                 .decide = decide,
                                 .done = decided,
                                 .context = attempt },
@@ -556,7 +556,7 @@ static void record_pending(Admission *admission, const PendingRecord *pending)
         const PendingMachine *machine = &pending->machines[i];
         WaitingRow row = { .key = machine->key,
                            .origin = pending_origin(machine->address),
-                           .asked_ms = machine->asked_ms };
+                           .requested_ms = machine->requested_ms };
         memcpy(row.name, pending->name, sizeof row.name);
         if (!machine->is_approved) {
             pending_limits_record(admission->pending_limits, &row);

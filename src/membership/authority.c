@@ -244,9 +244,9 @@ static bool is_same(const Rotation *a, const Rotation *b)
 }
 
 enum {
-    SEEN_ROTATION,
-    SEEN_TRUST,
-    SEEN_COUNT
+    READ_ROTATION,
+    READ_TRUST,
+    READ_COUNT
 };
 
 static bool read_record(Arena *arena, Str record, Rotation *out, Error *err)
@@ -260,8 +260,8 @@ static bool read_record(Arena *arena, Str record, Rotation *out, Error *err)
 /* Leaves `rotation` unchanged if the store has no record. */
 static bool read_rotation(Change *change, Rotation *rotation, Error *err)
 {
-    return !change_has(change, SEEN_ROTATION) ||
-           read_record(change_arena(change), change_value(change, SEEN_ROTATION), rotation, err);
+    return !change_has(change, READ_ROTATION) ||
+           read_record(change_arena(change), change_value(change, READ_ROTATION), rotation, err);
 }
 
 static bool decide_move(void *context, Change *change, Error *err)
@@ -276,7 +276,7 @@ static bool decide_move(void *context, Change *change, Error *err)
     if (authority->freed || !is_same(&stored, &move->from)) {
         return error_set(err, ERROR_CONFLICT, "the CA rotation state was modified concurrently");
     }
-    Str notice = notice_text(authority, arena, &move->to, change_value(change, SEEN_TRUST));
+    Str notice = notice_text(authority, arena, &move->to, change_value(change, READ_TRUST));
     if (!is_same(&move->from, &move->to)) {
         Buf text = buf_make_in(arena, BUF_UNLIMITED);
         Rotation to = move->to;
@@ -288,14 +288,14 @@ static bool decide_move(void *context, Change *change, Error *err)
             change_delete_all(change, cluster_key_rotation_excluded_all(
                                           arena, authority->options.cluster_store.prefix));
         }
-    } else if (!notice_equals(arena, change_value(change, SEEN_TRUST), notice)) {
+    } else if (!notice_equals(arena, change_value(change, READ_TRUST), notice)) {
         change_put(change, authority->trust_key, notice, 0);
     }
     return true;
 }
 
 /* Applies the state in the store on this server. */
-static void adopt(Authority *authority, const Rotation *to)
+static void apply_rotation(Authority *authority, const Rotation *to)
 {
     Error err;
     log_info("CA rotation state changed",
@@ -327,7 +327,7 @@ bool authority_is_missing(const Authority *authority)
 }
 
 /* Another server that has begun a rotation has the key. */
-static bool ask_others(const Authority *authority)
+static bool request_missing_keys(const Authority *authority)
 {
     const AuthorityEvents *events = &authority->options.events;
     if (!authority_is_missing(authority) || events->missing == NULL) {
@@ -356,14 +356,14 @@ static void apply_record(Authority *authority)
     authority->unreadable.kind = ERROR_NONE;
     if (!read_record(&arena, entry->value, &to, &err) || !check_applied(authority, &to, &err)) {
         authority->unreadable = err;
-        if (!ask_others(authority)) {
+        if (!request_missing_keys(authority)) {
             log_error("cannot rotate the CA", LOG_C("error", err.text));
         }
         return;
     }
     to.unknown = value_missing(); /* its memory belongs to the arena */
     if (!is_same(&to, &authority->rotation)) {
-        adopt(authority, &to);
+        apply_rotation(authority, &to);
     }
 }
 
@@ -389,7 +389,7 @@ static void moved(void *context, Change *change, const Error *err)
     authority->writing = false;
     if (!authority->freed && err == NULL) {
         authority->revision = change_written(change);
-        adopt(authority, &move->to);
+        apply_rotation(authority, &move->to);
     } else if (!authority->freed) {
         log_warning("cannot continue the CA rotation for now", LOG_C("error", err->text));
         schedule_check(authority);
@@ -418,12 +418,12 @@ static void write_move(Authority *authority, const Move *planned,
     move->from = authority->rotation;
     authority->writing = true;
     loop_timer_stop(&authority->check_timer);
-    Str keys[SEEN_COUNT] = {
-        [SEEN_ROTATION] = authority->rotation_key, [SEEN_TRUST] = authority->trust_key
+    Str keys[READ_COUNT] = {
+        [READ_ROTATION] = authority->rotation_key, [READ_TRUST] = authority->trust_key
     };
     change_start(&(ChangeSpec){ .cluster_store = authority->options.cluster_store,
                                 .keys = keys,
-                                .key_count = SEEN_COUNT,
+                                .key_count = READ_COUNT,
                                 .counted = { authority->servers },
                                 .decide = decide,
                                 .done = ended,
@@ -652,7 +652,7 @@ static bool decide_start(void *context, Change *change, Error *err)
         return error_set(err, ERROR_UNAVAILABLE, "the server is stopping");
     }
     authority->unreadable.kind = ERROR_NONE;
-    authority->revision = change_revision(change, SEEN_ROTATION);
+    authority->revision = change_revision(change, READ_ROTATION);
     if (!read_rotation(change, &stored, err)) {
         return start_unreadable(authority, &stored, err);
     }
@@ -701,7 +701,7 @@ static void started(void *context, Change *change, const Error *err)
     authority->is_started = true;
     events->ready(events->context);
     apply_record(authority);
-    (void)ask_others(authority);
+    (void)request_missing_keys(authority);
 }
 
 bool authority_open(const AuthorityOptions *options, Authority **out, Error *err)

@@ -84,11 +84,11 @@ bool certify_claim_name(Change *change, RevocationList *list, Str key, bool was_
 /* --- Requests -------------------------------------------------------------------------------- */
 
 enum {
-    SEEN_NODE,
-    SEEN_JOINING,
-    SEEN_REVOCATIONS,
-    SEEN_REMOVED,
-    SEEN_COUNT
+    READ_NODE,
+    READ_JOINING,
+    READ_REVOCATIONS,
+    READ_REMOVED,
+    READ_COUNT
 };
 
 typedef struct CertifyRequest {
@@ -106,11 +106,11 @@ static bool decide_renew(CertifyRequest *request, Change *change, const Revocati
 {
     Arena *arena = change_arena(change);
     NodeRecord node;
-    if (!change_has(change, SEEN_NODE)) {
+    if (!change_has(change, READ_NODE)) {
         return error_set(err, ERROR_DENIED, "'%s' is not a node of this cluster", request->name);
     }
     if (!revocation_check(revoked, str_from_c(request->name), str_from_c(request->serial), err) ||
-        !node_record_read(arena, change_value(change, SEEN_NODE), &node, err)) {
+        !node_record_read(arena, change_value(change, READ_NODE), &node, err)) {
         return false;
     }
     if (strlen(request->serial) != SERIAL_DIGITS ||
@@ -125,7 +125,7 @@ static bool decide_renew(CertifyRequest *request, Change *change, const Revocati
     /* After it has installed the certificate, the node itself reports what it trusts. */
     Buf record = buf_make_in(arena, BUF_UNLIMITED);
     node_record_print(&node, &record);
-    change_put(change, change_key(change, SEEN_NODE), buf_str(&record), 0);
+    change_put(change, change_key(change, READ_NODE), buf_str(&record), 0);
     return true;
 }
 
@@ -134,12 +134,12 @@ static bool decide_admit(CertifyRequest *request, Change *change, RevocationList
 {
     Arena *arena = change_arena(change);
     NodeRecord node = { .joined_ms = now_ms, .labels = value_missing() };
-    if (change_has(change, SEEN_NODE)) {
+    if (change_has(change, READ_NODE)) {
         return error_set(err, ERROR_CONFLICT,
                          "node '%s' already exists; remove it, or choose another name",
                          request->name);
     }
-    if (change_has(change, SEEN_REMOVED)) {
+    if (change_has(change, READ_REMOVED)) {
         return certify_refuse_removed(request->name, err);
     }
     snprintf(node.name, sizeof node.name, "%s", request->name);
@@ -149,10 +149,10 @@ static bool decide_admit(CertifyRequest *request, Change *change, RevocationList
         return false;
     }
     certify_write(change, request->settings, &node, &request->certified, now_ms);
-    if (change_has(change, SEEN_JOINING)) {
-        change_delete(change, change_key(change, SEEN_JOINING));
+    if (change_has(change, READ_JOINING)) {
+        change_delete(change, change_key(change, READ_JOINING));
     }
-    return certify_claim_name(change, revoked, change_key(change, SEEN_REVOCATIONS), false, &node,
+    return certify_claim_name(change, revoked, change_key(change, READ_REVOCATIONS), false, &node,
                               0, now_ms, err);
 }
 
@@ -164,8 +164,8 @@ static bool decide(void *context, Change *change, Error *err)
     if (request->settings->cas == NULL) {
         return error_set(err, ERROR_UNAVAILABLE, "the server is stopping");
     }
-    if (change_has(change, SEEN_REVOCATIONS) &&
-        !revocation_read(change_arena(change), change_value(change, SEEN_REVOCATIONS), &revoked,
+    if (change_has(change, READ_REVOCATIONS) &&
+        !revocation_read(change_arena(change), change_value(change, READ_REVOCATIONS), &revoked,
                          err)) {
         return false;
     }
@@ -199,16 +199,16 @@ static void start(const CertifySettings *settings, Str name, Str serial, Str csr
     snprintf(request->name, sizeof request->name, "%" STR_FMT, STR_ARG(name));
     snprintf(request->serial, sizeof request->serial, "%" STR_FMT, STR_ARG(serial));
     Str prefix = settings->cluster_store.prefix;
-    Str keys[SEEN_COUNT] = {
-        [SEEN_NODE] = cluster_key_node(&arena, prefix, name),
-        [SEEN_JOINING] = cluster_key_joining(&arena, prefix, name),
-        [SEEN_REVOCATIONS] = cluster_key_revocations(&arena, prefix),
-        [SEEN_REMOVED] = cluster_key_removed(&arena, prefix, name),
+    Str keys[READ_COUNT] = {
+        [READ_NODE] = cluster_key_node(&arena, prefix, name),
+        [READ_JOINING] = cluster_key_joining(&arena, prefix, name),
+        [READ_REVOCATIONS] = cluster_key_revocations(&arena, prefix),
+        [READ_REMOVED] = cluster_key_removed(&arena, prefix, name),
     };
     Change *change;
     change_start(&(ChangeSpec){ .cluster_store = settings->cluster_store,
                                 .keys = keys,
-                                .key_count = SEEN_COUNT,
+                                .key_count = READ_COUNT,
                                 .decide = decide,
                                 .done = decided,
                                 .context = request },

@@ -10,12 +10,12 @@
 
 /* Indexes of the keys that every change reads. */
 enum {
-    SEEN_NODE,
-    SEEN_JOINING,
-    SEEN_ALIVE,
-    SEEN_FACTS,
-    SEEN_REVOCATIONS,
-    SEEN_COUNT
+    READ_NODE,
+    READ_JOINING,
+    READ_ALIVE,
+    READ_FACTS,
+    READ_REVOCATIONS,
+    READ_COUNT
 };
 
 typedef struct NodeChange NodeChange;
@@ -44,8 +44,8 @@ static void node_change_end(NodeChange *request, const Error *err)
 static bool decide(void *context, Change *change, Error *err)
 {
     NodeChange *request = context;
-    if (!request->may_be_unknown && !change_has(change, SEEN_NODE) &&
-        !change_has(change, SEEN_JOINING)) {
+    if (!request->may_be_unknown && !change_has(change, READ_NODE) &&
+        !change_has(change, READ_JOINING)) {
         return nodes_not_found(&request->cluster_store, str_from_c(request->name), err);
     }
     return request->decide(request, change, err);
@@ -80,17 +80,17 @@ static void node_change_start(NodeChange *request)
     Arena *arena = &request->arena;
     Str prefix = request->cluster_store.prefix, name = str_from_c(request->name);
     Change *change;
-    Str keys[SEEN_COUNT] = {
-        [SEEN_NODE] = cluster_key_node(arena, prefix, name),
-        [SEEN_JOINING] = cluster_key_joining(arena, prefix, name),
-        [SEEN_ALIVE] = cluster_key_alive(arena, prefix, name),
-        [SEEN_FACTS] = cluster_key_facts(arena, prefix, name),
-        [SEEN_REVOCATIONS] = cluster_key_revocations(arena, prefix),
+    Str keys[READ_COUNT] = {
+        [READ_NODE] = cluster_key_node(arena, prefix, name),
+        [READ_JOINING] = cluster_key_joining(arena, prefix, name),
+        [READ_ALIVE] = cluster_key_alive(arena, prefix, name),
+        [READ_FACTS] = cluster_key_facts(arena, prefix, name),
+        [READ_REVOCATIONS] = cluster_key_revocations(arena, prefix),
     };
     change_start(&(ChangeSpec){ .urgent = true,
                                 .cluster_store = request->cluster_store,
                                 .keys = keys,
-                                .key_count = SEEN_COUNT,
+                                .key_count = READ_COUNT,
                                 .decide = decide,
                                 .done = decided,
                                 .context = request },
@@ -99,20 +99,20 @@ static void node_change_start(NodeChange *request)
 
 static bool read_node(Change *change, NodeRecord *out, Error *err)
 {
-    return node_record_read(change_arena(change), change_value(change, SEEN_NODE), out, err) ||
-           error_wrap(err, "%" STR_FMT, STR_ARG(change_key(change, SEEN_NODE)));
+    return node_record_read(change_arena(change), change_value(change, READ_NODE), out, err) ||
+           error_wrap(err, "%" STR_FMT, STR_ARG(change_key(change, READ_NODE)));
 }
 
 static bool read_joining(Change *change, PendingRecord *out, Error *err)
 {
-    return pending_record_read(change_arena(change), change_value(change, SEEN_JOINING), out,
+    return pending_record_read(change_arena(change), change_value(change, READ_JOINING), out,
                                err) ||
-           error_wrap(err, "%" STR_FMT, STR_ARG(change_key(change, SEEN_JOINING)));
+           error_wrap(err, "%" STR_FMT, STR_ARG(change_key(change, READ_JOINING)));
 }
 
 static bool check_revision(const NodeChange *request, const Change *change, Error *err)
 {
-    return request->revision == 0 || change_revision(change, SEEN_NODE) == request->revision ||
+    return request->revision == 0 || change_revision(change, READ_NODE) == request->revision ||
            error_set(err, ERROR_CONFLICT, "it was modified by another request; read it again");
 }
 
@@ -136,7 +136,7 @@ static bool decide_set(const NodeChange *request, Change *change, Error *err)
 {
     NodeRecord node, checked;
     Arena *arena = change_arena(change);
-    if (!change_has(change, SEEN_NODE)) {
+    if (!change_has(change, READ_NODE)) {
         return error_set(err, ERROR_CONFLICT, "'%s' has not joined yet; approve it first",
                          request->name);
     }
@@ -158,7 +158,7 @@ static bool decide_set(const NodeChange *request, Change *change, Error *err)
     if (!node_record_read(arena, buf_str(&text), &checked, err)) {
         return false;
     }
-    change_put(change, change_key(change, SEEN_NODE), buf_str(&text), 0);
+    change_put(change, change_key(change, READ_NODE), buf_str(&text), 0);
     return true;
 }
 
@@ -245,18 +245,18 @@ static bool decide_approve(const NodeChange *request, Change *change, Error *err
     int64_t now = loop_wall_ms(request->cluster_store.loop);
     *joining = (PendingRecord){ 0 };
     memcpy(joining->name, request->name, sizeof joining->name);
-    if (change_has(change, SEEN_JOINING) && !read_joining(change, joining, err)) {
+    if (change_has(change, READ_JOINING) && !read_joining(change, joining, err)) {
         return false;
     }
     pending_record_prune(joining, now);
-    if (change_has(change, SEEN_NODE) && joining->count == 0) {
+    if (change_has(change, READ_NODE) && joining->count == 0) {
         return error_set(err, ERROR_CONFLICT, "'%s' is already a node, and no machine is pending",
                          request->name);
     }
     if (!find_key(request, change, joining, &key, err)) {
         return false;
     }
-    if (change_has(change, SEEN_NODE)) {
+    if (change_has(change, READ_NODE)) {
         if (!read_node(change, &node, err)) {
             return false;
         }
@@ -269,7 +269,7 @@ static bool decide_approve(const NodeChange *request, Change *change, Error *err
     Buf text = buf_make_in(change_arena(change), BUF_UNLIMITED);
     pending_record_approve(joining, &key, now);
     pending_record_print(joining, &text);
-    change_put(change, change_key(change, SEEN_JOINING), buf_str(&text), 0);
+    change_put(change, change_key(change, READ_JOINING), buf_str(&text), 0);
     return true;
 }
 
@@ -291,13 +291,13 @@ void nodes_approve(const ClusterStore *cluster_store, Str name, Str key, Cluster
 
 static bool decide_reject(const NodeChange *request, Change *change, Error *err)
 {
-    if (!change_has(change, SEEN_JOINING)) {
+    if (!change_has(change, READ_JOINING)) {
         return error_set(err, ERROR_CONFLICT,
                          "'%s' is a node, and no other machine is pending; to remove it from the "
                          "cluster, use remove",
                          request->name);
     }
-    change_delete(change, change_key(change, SEEN_JOINING));
+    change_delete(change, change_key(change, READ_JOINING));
     return true;
 }
 
@@ -326,8 +326,8 @@ static bool revoke_name(const NodeChange *request, Change *change, Error *err)
 {
     Arena *arena = change_arena(change);
     RevocationList list = { 0 };
-    if (change_has(change, SEEN_REVOCATIONS) &&
-        !revocation_read(arena, change_value(change, SEEN_REVOCATIONS), &list, err)) {
+    if (change_has(change, READ_REVOCATIONS) &&
+        !revocation_read(arena, change_value(change, READ_REVOCATIONS), &list, err)) {
         return false;
     }
     revocation_prune(&list, loop_wall_ms(request->cluster_store.loop));
@@ -337,14 +337,14 @@ static bool revoke_name(const NodeChange *request, Change *change, Error *err)
     }
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
     revocation_print(&list, &text);
-    change_put(change, change_key(change, SEEN_REVOCATIONS), buf_str(&text), 0);
+    change_put(change, change_key(change, READ_REVOCATIONS), buf_str(&text), 0);
     return true;
 }
 
 static bool decide_remove(const NodeChange *request, Change *change, Error *err)
 {
-    static const uint32_t removed_keys[] = { SEEN_NODE, SEEN_JOINING, SEEN_ALIVE, SEEN_FACTS };
-    if (!change_has(change, SEEN_NODE)) {
+    static const uint32_t removed_keys[] = { READ_NODE, READ_JOINING, READ_ALIVE, READ_FACTS };
+    if (!change_has(change, READ_NODE)) {
         return error_set(err, ERROR_CONFLICT, "'%s' has not joined yet; reject it instead",
                          request->name);
     }

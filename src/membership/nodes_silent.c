@@ -104,7 +104,7 @@ static bool must_record(const RosterNode *node)
 
 /* The time according to the state; if that is outdated, the fence does not hold and nothing is
  * written. */
-static bool was_led(const SilenceScan *all)
+static bool is_superseded(const SilenceScan *all)
 {
     const StateEntry *leader = state_find(all->cluster_store.state, all->fence.key);
     return leader != NULL && leader->create_revision > all->fence.number;
@@ -115,7 +115,7 @@ static void record_next(SilenceScan *all)
     AUTO_CLEAR(Arena) arena;
     const RosterNode *node;
     arena_init(&arena, ARENA_UNLIMITED);
-    all->is_ended = was_led(all);
+    all->is_ended = is_superseded(all);
     RosterRange range =
         roster_range(all->cluster_store.roster, &arena, NULL, str_from_c(all->after));
     all->waits = 1;

@@ -110,7 +110,7 @@ static int64_t check_one(OwnCertificates *own, OwnCertificateKind kind)
     int64_t now_ms = loop_wall_ms(own->options.loop);
     Error err;
     if (plan.state == RENEWAL_WAIT) {
-        return plan.at_ms - now_ms;
+        return plan.due_ms - now_ms;
     }
     /* Not valid yet: the clock was ahead when it was created. A new one is valid immediately. */
     if (item->retry_ms > loop_now_ms(own->options.loop)) {
@@ -118,7 +118,7 @@ static int64_t check_one(OwnCertificates *own, OwnCertificateKind kind)
     }
     if (renew(own, kind, &err)) {
         own->options.changed(own->options.context, kind);
-        return own_certificates_plan(own, kind).at_ms - now_ms;
+        return own_certificates_plan(own, kind).due_ms - now_ms;
     }
     int64_t wait_ms = renewal_retry_ms(certificate_of(own, kind), item->failures++, now_ms,
                                        loop_random(own->options.loop));

@@ -29,17 +29,17 @@ typedef struct WaitingRow {
     char name[NODE_NAME_MAX + 1];
     Pin key;
     uint64_t origin;
-    int64_t asked_ms;
+    int64_t requested_ms;
 } WaitingRow;
 
 typedef struct PendingLimits PendingLimits;
 
 PendingLimits *pending_limits_new(void);
-void pending_limits_free(PendingLimits *room); /* NULL is allowed */
+void pending_limits_free(PendingLimits *limits); /* NULL is allowed */
 DEFINE_AUTO(PendingLimits, pending_limits_free)
 
 /* Whether to process another request of this source. `now_ms` must be monotonic. */
-bool pending_limits_allows(PendingLimits *room, uint64_t origin, int64_t now_ms);
+bool pending_limits_allows(PendingLimits *limits, uint64_t origin, int64_t now_ms);
 
 typedef enum WaitingVerdict {
     WAITING_EXISTING, /* already waiting */
@@ -49,15 +49,15 @@ typedef enum WaitingVerdict {
 } WaitingVerdict;
 
 /* Decides whether a machine may wait. For a new one this counts as an attempt. */
-WaitingVerdict pending_limits_check(PendingLimits *room, const WaitingRow *row, int64_t now_ms,
+WaitingVerdict pending_limits_check(PendingLimits *limits, const WaitingRow *row, int64_t now_ms,
                                     WaitingRow *evicted);
 /* Records that it waits, or has sent another request. */
-void pending_limits_record(PendingLimits *room, const WaitingRow *row);
+void pending_limits_record(PendingLimits *limits, const WaitingRow *row);
 /* Removes the row of this machine. */
-void pending_limits_forget(PendingLimits *room, const char *name, const Pin *key);
-uint32_t pending_limits_count(const PendingLimits *room);
+void pending_limits_forget(PendingLimits *limits, const char *name, const Pin *key);
+uint32_t pending_limits_count(const PendingLimits *limits);
 
 /* Replaces the known rows by those of a full listing: begin, record each, end. Rows with requests
  * since the beginning stay. */
-void pending_limits_begin(PendingLimits *room);
-void pending_limits_end(PendingLimits *room);
+void pending_limits_begin(PendingLimits *limits);
+void pending_limits_end(PendingLimits *limits);

@@ -14,7 +14,7 @@ static const RecordField machine_fields[] = {
       .help = "whether this key is approved under this name" },
     { "address", RECORD_TEXT, RECORD_CHARS_AT(PendingMachine, address), .is_required = true,
       .help = "address that the join request came from" },
-    { "asked_ms", RECORD_INT, RECORD_INT_AT(PendingMachine, asked_ms), .is_required = true,
+    { "asked_ms", RECORD_INT, RECORD_INT_AT(PendingMachine, requested_ms), .is_required = true,
       .help = "when it last requested to join, or was approved" },
     { "until_ms", RECORD_INT, RECORD_INT_AT(PendingMachine, until_ms), .is_required = true,
       .help = "when the request expires" },
@@ -100,7 +100,7 @@ const PendingMachine *pending_record_first(const PendingRecord *record)
         if (machine->is_approved) {
             return machine;
         }
-        if (first == NULL || machine->asked_ms > first->asked_ms) {
+        if (first == NULL || machine->requested_ms > first->requested_ms) {
             first = machine;
         }
     }
@@ -127,7 +127,7 @@ static void drop_most_frequent(PendingRecord *record)
             continue;
         }
         uint32_t rows = rows_from(record, pending_origin(machine->address));
-        if (rows > max || (rows == max && machine->asked_ms < chosen->asked_ms)) {
+        if (rows > max || (rows == max && machine->requested_ms < chosen->requested_ms)) {
             chosen = machine;
             max = rows;
         }
@@ -148,7 +148,7 @@ PendingMachine *pending_record_add(PendingRecord *record, const Pin *key, const 
         *machine = (PendingMachine){ .key = *key };
     }
     snprintf(machine->address, sizeof machine->address, "%s", address);
-    machine->asked_ms = now_ms;
+    machine->requested_ms = now_ms;
     machine->until_ms = now_ms + PENDING_LIFETIME_MS;
     return machine;
 }

@@ -20,7 +20,7 @@ typedef struct PendingMachine {
     Pin key;
     bool is_approved;                /* this key is approved under this name; at most one row is */
     char address[ADDRESS_TEXT_SIZE]; /* of the join request; empty if approved before it */
-    int64_t asked_ms;                /* time of the last request, or of the approval */
+    int64_t requested_ms;            /* time of the last request, or of the approval */
     int64_t until_ms;                /* expiration time */
     Value unknown;                   /* fields that a newer server wrote */
 } PendingMachine;

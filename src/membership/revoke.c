@@ -15,9 +15,9 @@
 #include "pki/revocation.h"
 
 enum {
-    SEEN_NODE,
-    SEEN_REVOCATIONS,
-    SEEN_COUNT
+    READ_NODE,
+    READ_REVOCATIONS,
+    READ_COUNT
 };
 
 typedef struct Revocation {
@@ -47,7 +47,7 @@ static bool change_enrollment(Change *change, NodeRecord *node, RevocationList *
     }
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
     node_record_print(node, &text);
-    change_put(change, change_key(change, SEEN_NODE), buf_str(&text), 0);
+    change_put(change, change_key(change, READ_NODE), buf_str(&text), 0);
     return true;
 }
 
@@ -55,7 +55,7 @@ static bool change_enrollment(Change *change, NodeRecord *node, RevocationList *
 static bool add_serial(Change *change, Str serial, RevocationList *list, int64_t until_ms,
                        Error *err)
 {
-    change_put(change, change_key(change, SEEN_NODE), change_value(change, SEEN_NODE), 0);
+    change_put(change, change_key(change, READ_NODE), change_value(change, READ_NODE), 0);
     return revocation_add_serial(change_arena(change), list, serial, until_ms, err);
 }
 
@@ -66,12 +66,12 @@ static bool decide(void *context, Change *change, Error *err)
     NodeRecord node;
     RevocationList list = { 0 };
     int64_t now_ms = loop_wall_ms(revocation->cluster_store.loop);
-    if (!change_has(change, SEEN_NODE)) {
+    if (!change_has(change, READ_NODE)) {
         return nodes_not_found(&revocation->cluster_store, str_from_c(revocation->name), err);
     }
-    if (!node_record_read(arena, change_value(change, SEEN_NODE), &node, err) ||
-        (change_has(change, SEEN_REVOCATIONS) &&
-         !revocation_read(arena, change_value(change, SEEN_REVOCATIONS), &list, err))) {
+    if (!node_record_read(arena, change_value(change, READ_NODE), &node, err) ||
+        (change_has(change, READ_REVOCATIONS) &&
+         !revocation_read(arena, change_value(change, READ_REVOCATIONS), &list, err))) {
         return false;
     }
     if (node.is_server) {
@@ -93,7 +93,7 @@ static bool decide(void *context, Change *change, Error *err)
     }
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
     revocation_print(&list, &text);
-    change_put(change, change_key(change, SEEN_REVOCATIONS), buf_str(&text), 0);
+    change_put(change, change_key(change, READ_REVOCATIONS), buf_str(&text), 0);
     return true;
 }
 
@@ -107,15 +107,15 @@ static void start(Revocation *revocation)
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     Str prefix = revocation->cluster_store.prefix;
-    Str keys[SEEN_COUNT] = {
-        [SEEN_NODE] = cluster_key_node(&arena, prefix, str_from_c(revocation->name)),
-        [SEEN_REVOCATIONS] = cluster_key_revocations(&arena, prefix),
+    Str keys[READ_COUNT] = {
+        [READ_NODE] = cluster_key_node(&arena, prefix, str_from_c(revocation->name)),
+        [READ_REVOCATIONS] = cluster_key_revocations(&arena, prefix),
     };
     Change *change;
     change_start(&(ChangeSpec){ .urgent = true,
                                 .cluster_store = revocation->cluster_store,
                                 .keys = keys,
-                                .key_count = SEEN_COUNT,
+                                .key_count = READ_COUNT,
                                 .decide = decide,
                                 .done = decided,
                                 .context = revocation },

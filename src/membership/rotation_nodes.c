@@ -64,7 +64,7 @@ static RotationNode rotation_node(const RotationView *view, const NodeTrust *tru
 }
 
 /* A node without a valid certificate cannot connect anyway. */
-static bool counts(const RotationView *view, const NodeTrust *trust)
+static bool must_wait_for(const RotationView *view, const NodeTrust *trust)
 {
     const NodeRecord *record = &trust->node->record;
     /* After a restore, the report of the node may be newer than its record. */
@@ -82,7 +82,7 @@ const RotationNode *rotation_nodes(Arena *arena, const RotationView *view, uint3
     RotationNode *nodes = ARENA_ARRAY(arena, RotationNode, view->nodes->count);
     *count = 0;
     for (uint32_t i = 0; i < view->nodes->count; i++) {
-        if (counts(view, &view->nodes->nodes[i])) {
+        if (must_wait_for(view, &view->nodes->nodes[i])) {
             nodes[(*count)++] = rotation_node(view, &view->nodes->nodes[i]);
         }
     }

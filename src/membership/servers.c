@@ -90,11 +90,11 @@ bool server_decide_serve(const ServerFacts *facts, Error *err)
 /* --- Changes --------------------------------------------------------------------------------- */
 
 enum {
-    SEEN_NODE,
-    SEEN_SERVER,
-    SEEN_REVOCATIONS,
-    SEEN_SET,
-    SEEN_COUNT
+    READ_NODE,
+    READ_SERVER,
+    READ_REVOCATIONS,
+    READ_SET,
+    READ_COUNT
 };
 
 typedef struct ServerChange ServerChange;
@@ -118,15 +118,15 @@ static bool read_facts(const ServerChange *request, Change *change, NodeRecord *
 {
     RevocationList revoked = { 0 };
     Error why;
-    *out = (ServerFacts){ .has_record = change_has(change, SEEN_SERVER),
+    *out = (ServerFacts){ .has_record = change_has(change, READ_SERVER),
                           .count = change_count(change, 0),
                           .is_shared = request->is_shared };
-    if (!change_has(change, SEEN_NODE)) {
+    if (!change_has(change, READ_NODE)) {
         return true;
     }
-    if (!node_record_read(change_arena(change), change_value(change, SEEN_NODE), node, err) ||
-        (change_has(change, SEEN_REVOCATIONS) &&
-         !revocation_read(change_arena(change), change_value(change, SEEN_REVOCATIONS), &revoked,
+    if (!node_record_read(change_arena(change), change_value(change, READ_NODE), node, err) ||
+        (change_has(change, READ_REVOCATIONS) &&
+         !revocation_read(change_arena(change), change_value(change, READ_REVOCATIONS), &revoked,
                           err))) {
         return false;
     }
@@ -159,13 +159,13 @@ static void put_node(Change *change, NodeRecord *node, bool is_server)
     Buf text = buf_make_in(change_arena(change), BUF_UNLIMITED);
     node->is_server = is_server;
     node_record_print(node, &text);
-    change_put(change, change_key(change, SEEN_NODE), buf_str(&text), 0);
+    change_put(change, change_key(change, READ_NODE), buf_str(&text), 0);
 }
 
 /* The count of servers is not compared; this is. */
 static void put_set(const ServerChange *request, Change *change)
 {
-    change_put(change, change_key(change, SEEN_SET),
+    change_put(change, change_key(change, READ_SET),
                grants_record(change_arena(change), str_from_c(request->name)), 0);
 }
 
@@ -174,7 +174,7 @@ static bool decide_add(const ServerChange *request, Change *change, ServerFacts 
 {
     ServerRecord record = { .added_ms = loop_wall_ms(request->cluster_store.loop) };
     Buf text = buf_make_in(change_arena(change), BUF_UNLIMITED);
-    if (!change_has(change, SEEN_NODE)) {
+    if (!change_has(change, READ_NODE)) {
         return nodes_not_found(&request->cluster_store, str_from_c(request->name), err);
     }
     if (!server_decide_add(facts, err)) {
@@ -183,7 +183,7 @@ static bool decide_add(const ServerChange *request, Change *change, ServerFacts 
     memcpy(record.name, request->name, sizeof record.name);
     server_record_print(&record, &text);
     put_node(change, node, true);
-    change_put(change, change_key(change, SEEN_SERVER), buf_str(&text), 0);
+    change_put(change, change_key(change, READ_SERVER), buf_str(&text), 0);
     put_set(request, change);
     return true;
 }
@@ -191,8 +191,8 @@ static bool decide_add(const ServerChange *request, Change *change, ServerFacts 
 static bool decide_remove(const ServerChange *request, Change *change, ServerFacts *facts,
                           NodeRecord *node, Error *err)
 {
-    if (request->revision != 0 && change_has(change, SEEN_SERVER) &&
-        change_revision(change, SEEN_SERVER) != request->revision) {
+    if (request->revision != 0 && change_has(change, READ_SERVER) &&
+        change_revision(change, READ_SERVER) != request->revision) {
         return error_set(err, ERROR_CONFLICT, "it was modified by another request; read it again");
     }
     if (!server_decide_remove(facts, err)) {
@@ -201,7 +201,7 @@ static bool decide_remove(const ServerChange *request, Change *change, ServerFac
     if (facts->node != NULL) {
         put_node(change, node, false);
     }
-    change_delete(change, change_key(change, SEEN_SERVER));
+    change_delete(change, change_key(change, READ_SERVER));
     put_set(request, change);
     return true;
 }
@@ -222,14 +222,14 @@ static bool decide_register(const ServerChange *request, Change *change, ServerF
     if (!server_record_read(arena, arena_copy(arena, request->record), &record, err)) {
         return false;
     }
-    if (change_has(change, SEEN_SERVER) &&
-        server_record_read(arena, change_value(change, SEEN_SERVER), &former, &ignored)) {
+    if (change_has(change, READ_SERVER) &&
+        server_record_read(arena, change_value(change, READ_SERVER), &former, &ignored)) {
         record.added_ms = former.added_ms;
         record.unknown = former.unknown;
     }
     server_record_print(&record, &text);
-    if (!str_eq(buf_str(&text), change_value(change, SEEN_SERVER))) {
-        change_put(change, change_key(change, SEEN_SERVER), buf_str(&text), 0);
+    if (!str_eq(buf_str(&text), change_value(change, READ_SERVER))) {
+        change_put(change, change_key(change, READ_SERVER), buf_str(&text), 0);
     }
     return true;
 }
@@ -258,15 +258,15 @@ static void start(ServerChange *request)
     Arena *arena = &request->arena;
     Str prefix = request->cluster_store.prefix, name = str_from_c(request->name);
     Change *change;
-    Str keys[SEEN_COUNT] = {
-        [SEEN_NODE] = cluster_key_node(arena, prefix, name),
-        [SEEN_SERVER] = cluster_key_server(arena, prefix, name),
-        [SEEN_REVOCATIONS] = cluster_key_revocations(arena, prefix),
-        [SEEN_SET] = cluster_key_server_grants(arena, prefix),
+    Str keys[READ_COUNT] = {
+        [READ_NODE] = cluster_key_node(arena, prefix, name),
+        [READ_SERVER] = cluster_key_server(arena, prefix, name),
+        [READ_REVOCATIONS] = cluster_key_revocations(arena, prefix),
+        [READ_SET] = cluster_key_server_grants(arena, prefix),
     };
     change_start(&(ChangeSpec){ .cluster_store = request->cluster_store,
                                 .keys = keys,
-                                .key_count = SEEN_COUNT,
+                                .key_count = READ_COUNT,
                                 .counted = { cluster_key_server_all(arena, prefix) },
                                 .decide = decide,
                                 .done = decided,

@@ -228,8 +228,8 @@ bool enrollment_check(Str enrollment, Error *err)
  * SAN. */
 static void make_common_name(const char *before, const char *name, char out[COMMON_NAME_MAX + 1])
 {
-    int room = COMMON_NAME_MAX - (int)strlen(before) - 1;
-    snprintf(out, COMMON_NAME_MAX + 1, "%s %.*s", before, room, name);
+    int remaining = COMMON_NAME_MAX - (int)strlen(before) - 1;
+    snprintf(out, COMMON_NAME_MAX + 1, "%s %.*s", before, remaining, name);
 }
 
 static bool check_time(int64_t now_ms, int64_t lifetime_ms, Error *err)

@@ -273,7 +273,7 @@ static bool refuse_time(X509_STORE_CTX *context, const char *subject, int64_t no
                      STR_ARG(now));
 }
 
-static bool refuse(X509_STORE_CTX *context, int64_t now_ms, Error *err)
+static bool reject(X509_STORE_CTX *context, int64_t now_ms, Error *err)
 {
     int code = X509_STORE_CTX_get_error(context);
     bool is_leaf = X509_STORE_CTX_get_error_depth(context) == 0;
@@ -313,7 +313,7 @@ bool certificate_verify(CertificateSet chain, CertificateSet trusted, Certificat
     X509_VERIFY_PARAM_set_auth_level(rules, 2);
     X509_VERIFY_PARAM_set_flags(rules, X509_V_FLAG_X509_STRICT | X509_V_FLAG_CHECK_SS_SIGNATURE);
     if (X509_verify_cert(context) != 1) {
-        return refuse(context, now_ms, err);
+        return reject(context, now_ms, err);
     }
     /* Without an explicit use, libcrypto accepts a certificate for every use. */
     const Certificate *certificate = &chain.items[0];

@@ -243,14 +243,14 @@ bool join_clocks_check(int64_t server_ms, int64_t joiner_ms, int64_t max_ms, Err
                      difference, allowed, STR_ARG(server), STR_ARG(joiner));
 }
 
-static void refuse(JoinVerdict *out, JoinReason reason, const char *text)
+static void reject(JoinVerdict *out, JoinReason reason, const char *text)
 {
     out->result = JOIN_REFUSED;
     out->reason = reason;
     snprintf(out->text, sizeof out->text, "%s", text);
 }
 
-static bool knows_ca(const JoinFacts *facts, const Pin *pin)
+static bool trusts_current_ca(const JoinFacts *facts, const Pin *pin)
 {
     for (uint32_t i = 0; i < facts->ca_count; i++) {
         if (pin_equal(&facts->cas[i], pin)) {
@@ -287,7 +287,7 @@ static void decide_token(const JoinRequest *request, const JoinFacts *facts, Joi
     if (is_repeated) {
         out->is_repeated = true;
     } else if (verdict != TOKEN_VALID) {
-        refuse(out, token_reason(verdict), token_verdict_text(verdict));
+        reject(out, token_reason(verdict), token_verdict_text(verdict));
         return;
     } else if (facts->enrolled != NULL) {
         out->result = JOIN_REFUSED;
@@ -308,18 +308,18 @@ void join_decide(const JoinRequest *request, const JoinFacts *facts, JoinVerdict
     Error err;
     *out = (JoinVerdict){ .result = JOIN_REFUSED };
     if (!join_clocks_check(facts->now_ms, request->time_ms, skew, &err)) {
-        refuse(out, JOIN_REASON_CLOCK, err.text);
+        reject(out, JOIN_REASON_CLOCK, err.text);
         return;
     }
     /* After that time, the clock check rejects the request without the nonce. */
     int64_t last = INT64_MAX - skew - 1;
     out->remember_until_ms = (request->time_ms < last ? request->time_ms : last) + skew + 1;
     if (facts->nonce_seen) {
-        refuse(out, JOIN_REASON_REPLAY, "this request was received before; send a new one");
+        reject(out, JOIN_REASON_REPLAY, "this request was received before; send a new one");
         return;
     }
-    if (!knows_ca(facts, &request->ca)) {
-        refuse(out, JOIN_REASON_CA,
+    if (!trusts_current_ca(facts, &request->ca)) {
+        reject(out, JOIN_REASON_CA,
                "the pinned CA is not, or is no longer, a CA of this cluster; run 'eden tokens "
                "create' again and use the command that it prints");
         return;

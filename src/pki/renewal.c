@@ -24,18 +24,18 @@ RenewalPlan renewal_plan(const Certificate *certificate, const RenewalRules *rul
 {
     int64_t life = certificate->not_after_ms - certificate->not_before_ms;
     RenewalPlan plan = {
-        .at_ms = certificate->not_before_ms + life / 3 * 2 + share_of(certificate, life / 12),
+        .due_ms = certificate->not_before_ms + life / 3 * 2 + share_of(certificate, life / 12),
     };
     if (rules->issuer != NULL && !certificate_names_issuer(certificate, rules->issuer)) {
         int64_t moved = rules->since_ms + share_of(certificate, rules->spread_ms);
-        plan.at_ms = moved < plan.at_ms ? moved : plan.at_ms;
+        plan.due_ms = moved < plan.due_ms ? moved : plan.due_ms;
     }
     if (now_ms < certificate->not_before_ms) {
         plan.state = RENEWAL_EARLY;
     } else if (now_ms >= certificate->not_after_ms) {
         plan.state = RENEWAL_EXPIRED;
     } else {
-        plan.state = now_ms >= plan.at_ms ? RENEWAL_DUE : RENEWAL_WAIT;
+        plan.state = now_ms >= plan.due_ms ? RENEWAL_DUE : RENEWAL_WAIT;
     }
     return plan;
 }

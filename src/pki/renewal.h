@@ -20,7 +20,7 @@ typedef struct RenewalRules {
 
 typedef struct RenewalPlan {
     RenewalState state;
-    int64_t at_ms; /* the time at which it is or was due */
+    int64_t due_ms; /* the time at which it is or was due */
 } RenewalPlan;
 
 /* Pure: a certificate has the same renewal time on every machine and after every restart. */

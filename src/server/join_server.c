@@ -62,7 +62,7 @@ static bool make_tls(ServerJoin *join, Error *err)
     return tls_context_new(join->loop, &options, &material, &join->tls, err);
 }
 
-static void answered(void *context, GrpcStatus status, Str text, Str response)
+static void response_received(void *context, GrpcStatus status, Str text, Str response)
 {
     ServerJoin *join = context;
     join->is_answered =
@@ -76,7 +76,7 @@ static void answered(void *context, GrpcStatus status, Str text, Str response)
 }
 
 /* One request to one server. */
-static bool ask(ServerJoin *join, Error *err)
+static bool send_request(ServerJoin *join, Error *err)
 {
     const NodeServer *server = &join->node.servers[join->server];
     char protocol[12];
@@ -94,7 +94,7 @@ static bool ask(ServerJoin *join, Error *err)
     }
     AUTO(GrpcClient) *client = grpc_client_new(&options);
     if (!grpc_client_unary(client, method_rows[METHOD_SERVERS_FILES].path, STR_EMPTY, REQUEST_MS,
-                           answered, join, err)) {
+                           response_received, join, err)) {
         return false;
     }
     loop_run(join->loop);
@@ -121,7 +121,7 @@ static bool get_files(ServerJoin *join, Error *err)
     int64_t end_ms = loop_now_ms(join->loop) + join->spec->limit_ms;
     LoopTimer timer;
     loop_timer_init(&timer, join->loop, wake, join->loop);
-    while (!ask(join, err)) {
+    while (!send_request(join, err)) {
         bool may_retry = err->kind == ERROR_DENIED || err->kind == ERROR_UNAVAILABLE ||
                          err->kind == ERROR_TIMEOUT;
         if (!may_retry) {

@@ -166,7 +166,7 @@ typedef struct PingForward {
     void *context;
 } PingForward;
 
-static void ping_answered(void *context, Str response, const Error *err)
+static void ping_completed(void *context, Str response, const Error *err)
 {
     PingForward *forward = context;
     AUTO_CLEAR(Arena) arena;
@@ -194,6 +194,6 @@ void other_servers_ping(OtherServers *others, SessionService *sessions, Str node
     PingForward *forward = memory_new(sizeof *forward);
     *forward = (PingForward){ done, context };
     server_ping_request_encode(node, &request);
-    peers_call(others->peers, server, METHOD_SERVERS_PING, buf_str(&request), ping_answered,
+    peers_call(others->peers, server, METHOD_SERVERS_PING, buf_str(&request), ping_completed,
                forward);
 }

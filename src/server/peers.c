@@ -222,7 +222,7 @@ static void next_server(PeerCall *call)
     }
 }
 
-static void answered(void *context, GrpcStatus status, Str text, Str response)
+static void response_received(void *context, GrpcStatus status, Str text, Str response)
 {
     PeerCall *call = context;
     PeerLink *peer = call->peer;
@@ -260,7 +260,7 @@ static void run(void *context)
     call->peer->calls++;
     call->is_pending = true;
     if (!grpc_client_unary(call->peer->client, method_rows[call->method].path, call->request,
-                           PEERS_CALL_MS, answered, call, &call->err)) {
+                           PEERS_CALL_MS, response_received, call, &call->err)) {
         call->peer->calls--;
         call->is_pending = false;
         next_server(call);

@@ -56,7 +56,7 @@ typedef bool RepairStep(Repair *repair, void *context, Error *err);
 
 /* --- Store calls ----------------------------------------------------------------------------- */
 
-static void answered(void *context, const StoreReply *reply, const Error *err)
+static void reply_received(void *context, const StoreReply *reply, const Error *err)
 {
     Repair *repair = context;
     repair->ok = err == NULL;
@@ -81,7 +81,7 @@ static void answered(void *context, const StoreReply *reply, const Error *err)
 
 static bool call_store(Repair *repair, const StoreOp *op, Error *err)
 {
-    if (!store_op(repair->store, op, answered, repair, err)) {
+    if (!store_op(repair->store, op, reply_received, repair, err)) {
         return false;
     }
     arena_reset(&repair->page);

@@ -149,22 +149,22 @@ typedef struct StoreResult {
     Error err;
 } StoreResult;
 
-static void answered(void *context, const StoreReply *reply, const Error *err)
+static void reply_received(void *context, const StoreReply *reply, const Error *err)
 {
-    StoreResult *answer = context;
-    answer->ok = err == NULL;
+    StoreResult *result = context;
+    result->ok = err == NULL;
     if (err != NULL) {
-        answer->err = *err;
+        result->err = *err;
     } else {
-        answer->count = reply->op_count > 0 ? reply->ops[0].count : 0;
+        result->count = reply->op_count > 0 ? reply->ops[0].count : 0;
     }
-    loop_stop(answer->loop);
+    loop_stop(result->loop);
 }
 
-static bool ask(const ServerStore *store, const StoreTxn *txn, StoreResult *out, Error *err)
+static bool run_txn(const ServerStore *store, const StoreTxn *txn, StoreResult *out, Error *err)
 {
     *out = (StoreResult){ .loop = store->loop };
-    if (!store_txn(store->store, txn, answered, out, err)) {
+    if (!store_txn(store->store, txn, reply_received, out, err)) {
         return false;
     }
     loop_run(store->loop);
@@ -198,8 +198,8 @@ static bool probe_limits(const ServerStore *store, Error *err)
                      .compare_count = COUNT_OF(compares),
                      .success = ops,
                      .success_count = COUNT_OF(ops) };
-    StoreResult answer;
-    if (ask(store, &txn, &answer, err)) {
+    StoreResult result;
+    if (run_txn(store, &txn, &result, err)) {
         return true;
     }
     return err->kind == ERROR_LIMIT
@@ -214,20 +214,20 @@ bool server_store_check_unused(const ServerStore *store, Error *err)
     const StoreOp count = {
         .kind = STORE_RANGE, .key = STORE_ALL, .end = STORE_ALL, .count_only = true
     };
-    StoreResult answer;
-    if (!ask(store, &(StoreTxn){ .success = &count, .success_count = 1 }, &answer, err)) {
+    StoreResult result;
+    if (!run_txn(store, &(StoreTxn){ .success = &count, .success_count = 1 }, &result, err)) {
         StoreStatus status = store_status(store->store);
         if (err->kind == ERROR_UNAVAILABLE && !status.writable) {
             return error_set(err, ERROR_UNAVAILABLE, "%s", status.reason);
         }
         return false;
     }
-    if (answer.count > 0) {
+    if (result.count > 0) {
         return error_set(err, ERROR_CONFLICT,
                          "etcd at %" STR_FMT " is not empty: it contains %lld keys. eden needs an "
                          "etcd cluster without other data; if these are leftovers of an "
                          "interrupted attempt, 'etcdctl del --from-key \"\"' deletes all keys",
-                         STR_ARG(store->settings->etcd[0]), (long long)answer.count);
+                         STR_ARG(store->settings->etcd[0]), (long long)result.count);
     }
     return probe_limits(store, err);
 }

@@ -338,7 +338,7 @@ struct ListCall {
     ListCall *next;
 };
 
-static void answer_list(BlobService *service, GrpcCall *call)
+static void respond_list(BlobService *service, GrpcCall *call)
 {
     AUTO_CLEAR(Buf) reply = buf_make(BUF_UNLIMITED);
     char manifest[BLOB_ID_TEXT + 1];
@@ -355,7 +355,7 @@ static void answer_list(BlobService *service, GrpcCall *call)
     }
 }
 
-static void answer_lists(void *context)
+static void respond_lists(void *context)
 {
     BlobService *service = context;
     ListCall *waiting = TAKE(service->lists);
@@ -363,7 +363,7 @@ static void answer_lists(void *context)
         ListCall *list_call = waiting;
         waiting = list_call->next;
         grpc_call_set_data(list_call->call, NULL);
-        answer_list(service, list_call->call);
+        respond_list(service, list_call->call);
         free(list_call);
     }
 }
@@ -373,7 +373,7 @@ static void on_list(GrpcCall *call, Str message)
     BlobService *service = dispatch_data(call);
     int64_t delay_ms = server_list_delay_ms(service->servers);
     if (delay_ms == 0) {
-        answer_list(service, call);
+        respond_list(service, call);
         return;
     }
     ListCall *list_call = memory_new(sizeof *list_call);
@@ -405,7 +405,7 @@ BlobService *blob_service_new(const ClusterStore *cluster_store, Versions *versi
     service->versions = versions;
     service->servers = server_list_new(cluster_store);
     service->last = &service->first;
-    loop_timer_init(&service->list_due, cluster_store->loop, answer_lists, service);
+    loop_timer_init(&service->list_due, cluster_store->loop, respond_lists, service);
     return service;
 }
 

@@ -53,7 +53,7 @@ static void record(LeaveCall *leaving, AuditOutcome outcome, const char *detail,
     char who[NODE_NAME_MAX + 6];
     snprintf(who, sizeof who, "node:%s", leaving->node);
     AuditEntry entry = { .who = str_from_c(who),
-                         .by = PRINCIPAL_NODE,
+                         .principal_kind = PRINCIPAL_NODE,
                          .address = str_from_c(leaving->address),
                          .verb = STR("leave"),
                          .kind = STR("Node"),

@@ -57,7 +57,7 @@ static void end_all(PingWaits *waits, const SessionPing *ping, const Error *err)
     }
 }
 
-void ping_waits_answer(PingWaits *waits, const SessionPing *ping)
+void ping_waits_complete(PingWaits *waits, const SessionPing *ping)
 {
     end_all(waits, ping, NULL);
 }

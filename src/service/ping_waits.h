@@ -16,5 +16,5 @@ enum {
 /* Adds a caller. `done` is called once: by one of the functions below, or with ERROR_TIMEOUT. */
 void ping_waits_add(PingWaits *waits, Loop *loop, SessionPinged *done, void *context);
 /* Completes all callers that wait for the node. */
-void ping_waits_answer(PingWaits *waits, const SessionPing *ping);
+void ping_waits_complete(PingWaits *waits, const SessionPing *ping);
 void ping_waits_fail(PingWaits *waits, const Error *err);

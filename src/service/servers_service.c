@@ -116,7 +116,7 @@ static void on_files(GrpcCall *call, Str message)
     }
     snprintf(who, sizeof who, "node:%s", files->node);
     AuditEntry entry = { .who = str_from_c(who),
-                         .by = PRINCIPAL_NODE,
+                         .principal_kind = PRINCIPAL_NODE,
                          .address = str_from_c(files->address),
                          .verb = STR("get"),
                          .kind = STR("Server"),

@@ -255,7 +255,7 @@ static void read_page(SessionFeed *feed)
     }
 }
 
-static void watch_again(SessionFeed *feed)
+static void restart_watch(SessionFeed *feed)
 {
     Error err;
     if (!start_watch(feed, &err)) {
@@ -272,7 +272,7 @@ static void retry_runs(void *context)
             read_page(feed);
         }
     } else if (!feed->in_flight && feed->watch == NULL) {
-        watch_again(feed);
+        restart_watch(feed);
     }
 }
 
@@ -329,7 +329,7 @@ void session_feed_acked(SessionFeed *feed)
     } else if (feed->reset_due) {
         start_reset(feed);
     } else if (feed->watch == NULL) {
-        watch_again(feed);
+        restart_watch(feed);
     } else if (feed->ack_due) {
         feed->ack_due = false;
         store_watch_ack(feed->watch);

@@ -408,7 +408,7 @@ static void session_unwatch(void *context, uint32_t watch)
 static void session_ping_answered(void *context, const SessionPing *ping)
 {
     Session *session = context;
-    ping_waits_answer(&session->pings, ping);
+    ping_waits_complete(&session->pings, ping);
 }
 
 static Session *find_live(const SessionService *service, Str node)

@@ -198,7 +198,7 @@ static void fetched(WorkItem *item)
     if (fetch->is_outdated) {
         follower->proposes = follower->proposes || is_proposal;
         fetch_free(fetch);
-        follower->fetches_again = false;
+        follower->fetch_pending = false;
         start_fetch(follower);
         return;
     }
@@ -212,8 +212,8 @@ static void fetched(WorkItem *item)
         plan_poll(follower);
     }
     fetch_free(fetch);
-    if (follower->fetches_again) {
-        follower->fetches_again = false;
+    if (follower->fetch_pending) {
+        follower->fetch_pending = false;
         start_fetch(follower);
     } else if (follower->proposes) {
         start_proposal(follower);
@@ -267,7 +267,7 @@ static void start_fetch(GitFollower *follower)
 {
     loop_timer_stop(&follower->due);
     if (follower->fetch != NULL) {
-        follower->fetches_again = true;
+        follower->fetch_pending = true;
         return;
     }
     if (follower->is_stopped) {

@@ -41,7 +41,7 @@ struct GitFollower {
     LoopTimer due;
     WorkQueue *queue;
     struct GitFetch *fetch; /* NULL: none in progress */
-    bool fetches_again, is_stopped;
+    bool fetch_pending, is_stopped;
     /* The newest commit in the mirror was rejected, but the reason may no longer apply. */
     bool clears_rejection;
     bool lacks_manifest;           /* the list of the files of the newest valid version was lost */

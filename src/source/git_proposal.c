@@ -21,7 +21,7 @@ bool git_commit_check(Str commit, Error *err)
 static const RecordField fields[] = {
     { "time_ms", RECORD_INT, RECORD_INT_AT(GitProposal, time_ms), .is_required = true,
       .help = "when it was requested" },
-    { "by", RECORD_TEXT, RECORD_STR_AT(GitProposal, by), .help = "by whom" },
+    { "by", RECORD_TEXT, RECORD_STR_AT(GitProposal, requested_by), .help = "by whom" },
     { "commit", RECORD_TEXT, RECORD_STR_AT(GitProposal, commit), .check_text = git_commit_check,
       .help = "commit to fetch" },
     { "branch", RECORD_TEXT, RECORD_STR_AT(GitProposal, branch), .max = GIT_BRANCH_MAX,

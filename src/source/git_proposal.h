@@ -13,7 +13,7 @@ enum {
 
 typedef struct GitProposal {
     int64_t time_ms;
-    Str by;
+    Str requested_by;
     /* the commit or branch to fetch; both empty: the newest commit of the source */
     Str commit, branch;
     /* The result. */

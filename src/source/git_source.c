@@ -320,7 +320,8 @@ GitSourceStatus git_source_status_find(Arena *arena, const State *state, Str pre
 static const RecordField request_fields[] = {
     { "time_ms", RECORD_INT, RECORD_INT_AT(GitSourceRequest, time_ms), .is_required = true,
       .help = "when" },
-    { "by", RECORD_TEXT, RECORD_STR_AT(GitSourceRequest, by), .help = "who requested it" },
+    { "by", RECORD_TEXT, RECORD_STR_AT(GitSourceRequest, requested_by),
+      .help = "who requested it" },
     { RECORD_UNKNOWN_AT(GitSourceRequest, unknown) },
     { 0 },
 };

@@ -110,7 +110,7 @@ GitSourceStatus git_source_status_find(Arena *arena, const State *state, Str pre
 /* "eden.source-request/1" under internal/source-request/<name>: a request to synchronize now. */
 typedef struct GitSourceRequest {
     int64_t time_ms;
-    Str by;
+    Str requested_by;
     Value unknown;
 } GitSourceRequest;
 

@@ -131,7 +131,7 @@ static void record_audit(GitSources *sources, const SiteBuildResult *result, Str
     bool is_valid = result->rejection.len == 0;
     audit_append(sources->options.audit,
                  &(AuditEntry){ .who = by,
-                                .by = PRINCIPAL_SOURCE,
+                                .principal_kind = PRINCIPAL_SOURCE,
                                 .verb = is_valid ? STR("activate") : STR("create"),
                                 .kind = STR("Version"),
                                 .name = result->version.len > 0 ? result->version : STR("-"),
@@ -284,7 +284,7 @@ static void start_build(GitSources *sources, const SiteParts *valid)
                                                         .trees = trees,
                                                         .valid = *valid,
                                                         .source = source,
-                                                        .by = requested_by(arena, cause),
+                                                        .requested_by = requested_by(arena, cause),
                                                         .reason = reason_of(arena, cause),
                                                         .is_proposal = sources->is_repairing,
                                                         .done = built,
@@ -314,7 +314,7 @@ static Str held_text(Arena *arena, const CurrentVersion *current, Str version)
     buf_put_format(&text, "version %s %s since %" STR_FMT, current->version,
                    current->is_pinned ? "is pinned" : "was made current instead,",
                    STR_ARG(utc_text(arena, current->since_ms)));
-    buf_put_format(&text, " by %" STR_FMT, STR_ARG(current->by));
+    buf_put_format(&text, " by %" STR_FMT, STR_ARG(current->requested_by));
     if (current->reason.len > 0) {
         buf_put_format(&text, " (%" STR_FMT ")", STR_ARG(current->reason));
     }
@@ -385,7 +385,7 @@ static void release_held(GitSources *sources, const SiteParts *valid)
     versions_activate(sources->options.versions,
                       &(VersionActivation){ .version = valid->version,
                                             .run = true,
-                                            .by = STR("sources"),
+                                            .requested_by = STR("sources"),
                                             .reason = STR("no version is pinned anymore"),
                                             .fence = &sources->options.fence },
                       released, sources->release);

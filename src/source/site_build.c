@@ -187,7 +187,7 @@ static void on_created(void *context, Str name, bool is_new, const Error *err)
         versions_activate(build->spec.versions,
                           &(VersionActivation){ .version = build->result.version,
                                                 .run = true,
-                                                .by = build->spec.by,
+                                                .requested_by = build->spec.requested_by,
                                                 .reason = build->spec.reason,
                                                 .fence = build->spec.fence },
                           on_activated, build);
@@ -212,7 +212,7 @@ static void combined(WorkItem *item)
                         &(VersionDraft){ .manifest = str_from_c(build->manifest),
                                          .origin = VERSION_FROM_GIT,
                                          .source = build->spec.source,
-                                         .by = build->spec.by,
+                                         .requested_by = build->spec.requested_by,
                                          .fence = build->spec.fence },
                         on_created, build);
     }
@@ -244,7 +244,7 @@ SiteBuild *site_build_start(const SiteBuildSpec *spec)
     build->spec.cluster_store.prefix = arena_copy(arena, spec->cluster_store.prefix);
     build->spec.parts = copy_parts(arena, &spec->parts);
     build->spec.valid = copy_parts(arena, &spec->valid);
-    build->spec.by = arena_copy(arena, spec->by);
+    build->spec.requested_by = arena_copy(arena, spec->requested_by);
     build->spec.reason = arena_copy(arena, spec->reason);
     build->spec.source = (VersionSource){ .source = arena_copy(arena, spec->source.source),
                                           .commit = arena_copy(arena, spec->source.commit),

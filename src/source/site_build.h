@@ -29,7 +29,7 @@ typedef struct SiteBuildSpec {
     GitTree *const *trees;     /* the tree of each part; NULL: use its files in `valid` */
     SiteParts valid;           /* the last valid site */
     VersionSource source;
-    Str by, reason;
+    Str requested_by, reason;
     bool is_proposal; /* the version does not become current */
     SiteBuildDone *done;
     void *context;

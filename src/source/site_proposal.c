@@ -168,7 +168,7 @@ static void start_build(SiteProposal *proposal, const SiteProposalSpec *spec)
                                                        .branch = branch,
                                                        .author = spec->tree->author,
                                                        .subject = spec->tree->subject },
-                                           .by = proposal->record.by,
+                                           .requested_by = proposal->record.requested_by,
                                            .is_proposal = true,
                                            .done = built,
                                            .context = proposal });
@@ -187,10 +187,11 @@ SiteProposal *site_proposal_start(const SiteProposalSpec *spec)
     proposal->request = spec->request;
     proposal->done = spec->done;
     proposal->context = spec->context;
-    proposal->record = (GitProposal){ .time_ms = spec->proposal->time_ms,
-                                      .by = arena_copy(arena, spec->proposal->by),
-                                      .commit = arena_copy(arena, spec->proposal->commit),
-                                      .branch = arena_copy(arena, spec->proposal->branch) };
+    proposal->record =
+        (GitProposal){ .time_ms = spec->proposal->time_ms,
+                       .requested_by = arena_copy(arena, spec->proposal->requested_by),
+                       .commit = arena_copy(arena, spec->proposal->commit),
+                       .branch = arena_copy(arena, spec->proposal->branch) };
     loop_task_init(&proposal->task, record, proposal);
     loop_timer_init(&proposal->retry, proposal->cluster_store.loop, write_record, proposal);
     if (spec->tree == NULL) {

@@ -59,7 +59,7 @@ static const RecordField version_fields[] = {
       .help = "size of all files" },
     { "created_ms", RECORD_INT, RECORD_INT_AT(Version, created_ms), .is_required = true,
       .help = "when it was created" },
-    { "by", RECORD_TEXT, RECORD_STR_AT(Version, by), .help = "who created it" },
+    { "by", RECORD_TEXT, RECORD_STR_AT(Version, requested_by), .help = "who created it" },
     { RECORD_UNKNOWN_AT(Version, unknown) },
     { 0 },
 };
@@ -83,7 +83,7 @@ static const RecordField current_fields[] = {
       .help = "whether a run applies it on all nodes" },
     { "since_ms", RECORD_INT, RECORD_INT_AT(CurrentVersion, since_ms), .is_required = true,
       .help = "when it became current" },
-    { "by", RECORD_TEXT, RECORD_STR_AT(CurrentVersion, by), .help = "who activated it" },
+    { "by", RECORD_TEXT, RECORD_STR_AT(CurrentVersion, requested_by), .help = "who activated it" },
     { "reason", RECORD_TEXT, RECORD_STR_AT(CurrentVersion, reason), .max = VERSION_TEXT_MAX,
       .help = "why" },
     { "previous", RECORD_TEXT, RECORD_CHARS_AT(CurrentVersion, previous),

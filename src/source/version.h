@@ -47,8 +47,8 @@ typedef struct Version {
     uint32_t files;
     int64_t bytes;
     int64_t created_ms;
-    Str by;        /* the user who created it */
-    Value unknown; /* fields that a newer server wrote */
+    Str requested_by; /* the user who created it */
+    Value unknown;    /* fields that a newer server wrote */
 } Version;
 
 void version_print(const Version *version, Buf *out);
@@ -64,7 +64,7 @@ typedef struct CurrentVersion {
     bool is_pinned;  /* only an explicit request replaces it */
     bool is_applied; /* a run applies it on all nodes */
     int64_t since_ms;
-    Str by, reason;
+    Str requested_by, reason;
     char previous[VERSION_NAME_LEN + 1]; /* the version before it; empty: none */
     Value unknown;
 } CurrentVersion;

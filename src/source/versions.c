@@ -231,7 +231,7 @@ static void copy_request(Creation *creation, const VersionDraft *draft)
     memcpy(version->manifest, draft->manifest.data, BLOB_ID_TEXT);
     version_name_of(version->manifest, creation->name);
     version->origin = draft->origin;
-    version->by = copy_text(arena, draft->by);
+    version->requested_by = copy_text(arena, draft->requested_by);
     version->source = (VersionSource){ .source = copy_text(arena, draft->source.source),
                                        .commit = copy_text(arena, draft->source.commit),
                                        .branch = copy_text(arena, draft->source.branch),
@@ -277,7 +277,7 @@ void versions_create(Versions *versions, const VersionDraft *draft, VersionsCrea
         .run = creation->has_failed || creation->is_known ? versions_complete_without_work
                                                           : check_version,
         .done = checked,
-        .owner = hash_str(draft->by),
+        .owner = hash_str(draft->requested_by),
     };
     work_queue_add(versions->checks, &creation->item);
 }
@@ -315,7 +315,7 @@ static bool may_replace(const CurrentVersion *current, const VersionActivation *
            error_set(err, ERROR_CONFLICT,
                      "version %s is pinned by %" STR_FMT
                      "; 'eden versions unpin' allows others to replace it",
-                     current->version, STR_ARG(current->by));
+                     current->version, STR_ARG(current->requested_by));
 }
 
 static bool is_same(const CurrentVersion *current, const VersionActivation *activation,
@@ -357,7 +357,7 @@ static bool decide_activate(void *context, Change *change, Error *err)
     CurrentVersion next = { .is_pinned = is_pinned,
                             .is_applied = activation->run,
                             .since_ms = loop_wall_ms(request->cluster_store.loop),
-                            .by = activation->by,
+                            .requested_by = activation->requested_by,
                             .reason = activation->reason };
     bool is_other = !str_eq_c(activation->version, current.version);
     memcpy(next.version, activation->version.data, VERSION_NAME_LEN);
@@ -439,7 +439,7 @@ void versions_activate(Versions *versions, const VersionActivation *activation, 
     VersionChange *request = request_new(versions, activation->version, done, context);
     request->activation.pin = activation->pin;
     request->activation.run = activation->run;
-    request->activation.by = copy_text(&request->arena, activation->by);
+    request->activation.requested_by = copy_text(&request->arena, activation->requested_by);
     request->activation.reason = copy_text(&request->arena, activation->reason);
     request->activation.fence = copy_fence(&request->arena, activation->fence);
     request_start(request, decide_activate);

@@ -81,7 +81,7 @@ typedef struct VersionDraft {
     Str manifest;
     VersionOrigin origin;
     VersionSource source;
-    Str by;
+    Str requested_by;
     const StoreCompare *fence; /* see ChangeSpec; NULL: none */
 } VersionDraft;
 
@@ -104,7 +104,7 @@ typedef struct VersionActivation {
     Str version;
     VersionPin pin;
     bool run; /* apply the version on all nodes */
-    Str by, reason;
+    Str requested_by, reason;
     const StoreCompare *fence; /* see ChangeSpec; NULL: none */
 } VersionActivation;
 

@@ -85,7 +85,7 @@ static bool was_applied(const ConfirmedTxn *confirmed, const StoreReply *reply, 
     return !has_puts && are_deleted;
 }
 
-static void answered(void *context, const StoreReply *reply, const Error *err)
+static void reply_received(void *context, const StoreReply *reply, const Error *err)
 {
     ConfirmedTxn *confirmed = context;
     confirmed->is_unknown |= err != NULL && err->kind == ERROR_UNKNOWN;
@@ -115,8 +115,8 @@ static void send(void *context)
     ConfirmedTxn *confirmed = context;
     Error err;
     confirmed->attempts++;
-    if (!store_txn(confirmed->store, &confirmed->txn, answered, confirmed, &err)) {
-        answered(confirmed, NULL, &err);
+    if (!store_txn(confirmed->store, &confirmed->txn, reply_received, confirmed, &err)) {
+        reply_received(confirmed, NULL, &err);
     }
 }
 
@@ -156,7 +156,7 @@ bool store_txn_confirmed(Store *store, const StoreTxn *txn, StoreDone *done, voi
     confirmed->context = context;
     confirmed->attempts = 1;
     add_reads(confirmed);
-    if (!store_txn(store, &confirmed->txn, answered, confirmed, err)) {
+    if (!store_txn(store, &confirmed->txn, reply_received, confirmed, err)) {
         arena_clear(&confirmed->arena);
         free(confirmed);
         return false;

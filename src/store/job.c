@@ -36,7 +36,7 @@ void job_free(Job *job)
     free(job);
 }
 
-void job_answer(Job *job)
+void job_complete(Job *job)
 {
     const Error *err = job->ok ? NULL : &job->err;
     StoreLease lease = {
@@ -117,7 +117,7 @@ void store_start_write(LocalStore *store, Job *job)
 void store_start_read(LocalStore *store, Job *job)
 {
     job_count(store, job);
-    if (job->after > store->writes_answered) {
+    if (job->after > store->writes_completed) {
         job_list_add(&store->held, job);
     } else {
         enqueue(store, &store->reads, job, store->read_worker);
@@ -126,7 +126,7 @@ void store_start_read(LocalStore *store, Job *job)
 
 void store_release_reads(LocalStore *store)
 {
-    while (store->held.first != NULL && store->held.first->after <= store->writes_answered) {
+    while (store->held.first != NULL && store->held.first->after <= store->writes_completed) {
         enqueue(store, &store->reads, job_list_take(&store->held), store->read_worker);
     }
 }
@@ -140,9 +140,9 @@ void store_start_verify(LocalStore *store, Job *job)
     enqueue(store, &store->checks, job, store->verify_worker);
 }
 
-void store_start_answer(LocalStore *store, Job *job)
+void store_start_completion(LocalStore *store, Job *job)
 {
     job_count(store, job);
-    job_list_add(&store->answers, job);
-    loop_defer(store->base.loop, &store->answer_task);
+    job_list_add(&store->completed, job);
+    loop_defer(store->base.loop, &store->completion_task);
 }

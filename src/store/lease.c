@@ -235,7 +235,7 @@ static void answer_lease(LocalStore *store, Job *job, const Lease *lease)
         job->remaining_s = remaining_s(lease);
         job->reply.revision = store->state.revision;
     }
-    store_start_answer(store, job);
+    store_start_completion(store, job);
 }
 
 bool local_lease_keep_alive(Store *base, int64_t id, StoreLeaseDone *done, void *context,
@@ -298,6 +298,6 @@ bool local_lease_list(Store *base, StoreLeasesDone *done, void *context, Error *
     qsort(ids, count, sizeof *ids, by_number);
     job->ids = ids;
     job->id_count = count;
-    store_start_answer(store, job);
+    store_start_completion(store, job);
     return true;
 }

@@ -24,7 +24,7 @@
 
 static void deliver_write(LocalStore *store, Job *job)
 {
-    store->writes_answered++;
+    store->writes_completed++;
     job_uncount(store, job);
     if (job->ok) {
         store->durable_ms = loop_now_ms(store->base.loop);
@@ -36,7 +36,7 @@ static void deliver_write(LocalStore *store, Job *job)
         store->state.revision = job->revision;
     }
     leases_job_done(store, job);
-    job_answer(job);
+    job_complete(job);
     watches_write_done(store, job);
 }
 
@@ -52,7 +52,7 @@ static void deliver_read(LocalStore *store, Job *job)
         store->newest = job->reply.revision;
     }
     leases_job_done(store, job);
-    job_answer(job);
+    job_complete(job);
     job_free(job);
 }
 
@@ -66,7 +66,7 @@ static size_t deliver_completed(LocalStore *store, JobList *written, JobList *re
     store->written = store->read = store->checked = (JobList){ 0 };
     store->notified = store->status_update;
     store->notified_damage = store->damage;
-    size_t bytes = store->answer_bytes;
+    size_t bytes = store->completed_bytes;
     pthread_mutex_unlock(&store->mutex);
     if (store->notified.compacted > store->state.compacted) {
         store->state.compacted = store->notified.compacted;
@@ -78,8 +78,8 @@ static size_t deliver_completed(LocalStore *store, JobList *written, JobList *re
 static void delivered(LocalStore *store, size_t bytes)
 {
     pthread_mutex_lock(&store->mutex);
-    bool waited = store->answer_bytes > ANSWERS_BYTES;
-    store->answer_bytes -= bytes;
+    bool waited = store->completed_bytes > COMPLETED_BYTES;
+    store->completed_bytes -= bytes;
     pthread_mutex_unlock(&store->mutex);
     if (waited && store->threaded && !store->closing) {
         worker_wake(store->write_worker);
@@ -147,12 +147,12 @@ static void deliver(void *context)
     report_loss(store);
 }
 
-static void answer_all(void *context)
+static void deliver_all(void *context)
 {
     LocalStore *store = context;
-    JobList answers = store->answers;
-    store->answers = (JobList){ 0 };
-    for (Job *job; (job = job_list_take(&answers)) != NULL;) {
+    JobList completed = store->completed;
+    store->completed = (JobList){ 0 };
+    for (Job *job; (job = job_list_take(&completed)) != NULL;) {
         deliver_read(store, job);
     }
 }
@@ -192,7 +192,7 @@ static LocalStore *local_store_new(Loop *loop, const StoreSettings *settings)
     store->held_revision = INT64_MAX;
     pthread_mutex_init(&store->mutex, NULL);
     loop_task_init(&store->deliver_task, deliver, store);
-    loop_task_init(&store->answer_task, answer_all, store);
+    loop_task_init(&store->completion_task, deliver_all, store);
     loop_timer_init(&store->verify, loop, verify, store);
     return store;
 }
@@ -250,7 +250,7 @@ static void refuse_all(LocalStore *store, JobList *list)
     for (Job *job; (job = job_list_take(list)) != NULL;) {
         job->ok = error_set(&job->err, ERROR_UNAVAILABLE, "the store is closing");
         job_uncount(store, job);
-        job_answer(job);
+        job_complete(job);
         job_free(job);
     }
 }
@@ -277,13 +277,13 @@ static void local_close(Store *base)
     worker_free(store->read_worker);
     worker_free(store->verify_worker);
     deliver_done(store);
-    answer_all(store);
+    deliver_all(store);
     refuse_all(store, &store->writes);
     refuse_all(store, &store->reads);
     refuse_all(store, &store->checks);
     refuse_all(store, &store->held);
     loop_task_stop(store->base.loop, &store->deliver_task);
-    loop_task_stop(store->base.loop, &store->answer_task);
+    loop_task_stop(store->base.loop, &store->completion_task);
     watches_clear(store);
     rescue_lost_file(store);
     local_store_free(store);
@@ -358,7 +358,7 @@ static StoreStatus known_status(const LocalStore *store)
         .leases = store->leases.count,
         .durable_ms = store->durable_ms,
         .commits = store->notified.commits,
-        .writes = store->writes_answered,
+        .writes = store->writes_completed,
     };
     status.condition = store->notified_damage.exists  ? STORE_DAMAGED
                        : store->notified.loss.is_lost ? STORE_LOST

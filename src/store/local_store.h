@@ -161,7 +161,7 @@ struct LocalStore {
     WriterStatus status_update; /* protected by the mutex */
     /* protected by the mutex: do not compact beyond it; INT64_MAX: no limit */
     int64_t held_revision;
-    size_t answer_bytes;        /* protected by the mutex: size of undelivered responses */
+    size_t completed_bytes;     /* protected by the mutex: size of undelivered responses */
     bool closing;               /* protected by the mutex */
     StoreDamage damage;         /* protected by the mutex */
     StoreMark mark;             /* protected by the mutex */
@@ -171,10 +171,10 @@ struct LocalStore {
     WriterStatus writer_status; /* only used by the writer */
     LoopTask deliver_task;      /* posted or, without threads, deferred */
 
-    JobList held;    /* reads that wait for writes */
-    JobList answers; /* calls that the loop thread completed itself */
-    LoopTask answer_task;
-    uint64_t writes_called, writes_answered;
+    JobList held;      /* reads that wait for writes */
+    JobList completed; /* calls that the loop thread completed itself */
+    LoopTask completion_task;
+    uint64_t writes_called, writes_completed;
     uint32_t pending;
     size_t pending_bytes;
     WriterStatus notified; /* the newest notification of the writer */
@@ -193,7 +193,7 @@ struct LocalStore {
 
 enum {
     /* size of undelivered responses above which the threads wait */
-    ANSWERS_BYTES = 64 * 1024 * 1024
+    COMPLETED_BYTES = 64 * 1024 * 1024
 };
 
 /* --- job.c ----------------------------------------------------------------------------------- */
@@ -204,7 +204,7 @@ Job *job_list_take(JobList *list); /* NULL if empty */
 Job *job_new(JobKind kind);
 void job_free(Job *job);
 /* Calls the callback with the result or error of the job. */
-void job_answer(Job *job);
+void job_complete(Job *job);
 /* Whether another call may be queued. Fails with ERROR_LIMIT, or with ERROR_UNAVAILABLE while the
  * store is closing. */
 MUST_CHECK bool job_admit(LocalStore *store, size_t bytes, Error *err);
@@ -216,7 +216,7 @@ void store_start_read(LocalStore *store, Job *job);
 /* Starts reads whose preceding writes are now completed. */
 void store_release_reads(LocalStore *store);
 void store_start_verify(LocalStore *store, Job *job);
-void store_start_answer(LocalStore *store, Job *job);
+void store_start_completion(LocalStore *store, Job *job);
 
 /* --- store_threads.c: run on the threads ------------------------------------------------------ */
 

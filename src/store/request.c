@@ -77,7 +77,7 @@ static bool check_op(const StoreOp *op, Error *err)
 
 /* A key may be changed only once per transaction, because both changes would have the same
  * revision. */
-static bool check_twice(const StoreOp *ops, uint32_t count, Error *err)
+static bool check_duplicate(const StoreOp *ops, uint32_t count, Error *err)
 {
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t j = 0; ops[i].kind == STORE_PUT && j < count; j++) {
@@ -107,7 +107,7 @@ static bool check_ops(const StoreOp *ops, uint32_t count, size_t *bytes, Error *
         *bytes += ops[i].key.len + ops[i].end.len;
         *bytes += ops[i].kind == STORE_PUT ? ops[i].value.len : 0;
     }
-    return check_twice(ops, count, err);
+    return check_duplicate(ops, count, err);
 }
 
 static bool check_compare(const StoreCompare *compare, Error *err)

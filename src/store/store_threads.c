@@ -12,7 +12,7 @@
 enum {
     GROUP_JOBS = 256,
     GROUP_BYTES = 4 * 1024 * 1024,
-    GROUP_ANSWERS = 32 * 1024 * 1024,
+    GROUP_REPLY_BYTES = 32 * 1024 * 1024,
     GATHER_US = 1000, /* maximum delay to gather a group */
     PAUSE_US = 20000, /* a pause is this time without a write */
     REST_US = 1000,
@@ -208,7 +208,7 @@ static bool try_group(LocalStore *store, Job *const *jobs, uint32_t *count, bool
     uint32_t done = 0, changes = 1;
     int64_t now_ms = time_ms(store);
     bool ok = true;
-    while (ok && done < *count && bytes <= GROUP_ANSWERS) {
+    while (ok && done < *count && bytes <= GROUP_REPLY_BYTES) {
         ok = perform_with_mark(store, &state, jobs[done], err);
         history_add_point(&store->history, &state, now_ms);
         changes += jobs[done]->changes.events.len;
@@ -280,7 +280,7 @@ static uint32_t write_group(LocalStore *store, Job *const *jobs, uint32_t count)
 /* Requires the mutex. */
 static bool has_work(const LocalStore *store)
 {
-    return !store->closing && store->answer_bytes <= ANSWERS_BYTES;
+    return !store->closing && store->completed_bytes <= COMPLETED_BYTES;
 }
 
 static uint32_t next_group(LocalStore *store, Job **jobs)
@@ -303,7 +303,7 @@ static void publish(LocalStore *store, JobList *list, Job *const *jobs, uint32_t
     pthread_mutex_lock(&store->mutex);
     for (uint32_t i = 0; i < count; i++) {
         job_list_add(list, jobs[i]);
-        store->answer_bytes += jobs[i]->arena.chunk_bytes;
+        store->completed_bytes += jobs[i]->arena.chunk_bytes;
     }
     if (list == &store->written) {
         store->writer_status.compacted = store->writer_state.compacted;
@@ -328,10 +328,10 @@ static bool is_closing(LocalStore *store)
 /* Callers that were just answered are about to call again, while others already wait. Without
  * a short delay the two would alternate forever, in groups half as large as possible. It
  * costs an eighth of the time of a commit, and nothing if no other caller waits. */
-static void gather(LocalStore *store, uint32_t answered, int64_t commit_us)
+static void gather(LocalStore *store, uint32_t answered_count, int64_t commit_us)
 {
     pthread_mutex_lock(&store->mutex);
-    uint32_t wake_count = store->write_count + answered;
+    uint32_t wake_count = store->write_count + answered_count;
     bool may_wait = store->threaded && store->write_count > 0 && !store->closing;
     store->wake_count = !may_wait ? 0 : wake_count < GROUP_JOBS ? wake_count : GROUP_JOBS;
     pthread_mutex_unlock(&store->mutex);

@@ -44,7 +44,7 @@ int main(int argc, char **argv)
             left++;
             audit_append(audit,
                          &(AuditEntry){ .who = STR("ann (token 4l2ygazs)"),
-                                        .by = PRINCIPAL_TOKEN,
+                                        .principal_kind = PRINCIPAL_TOKEN,
                                         .address = STR("10.0.0.7:4242"),
                                         .verb = STR("update"),
                                         .kind = STR("Config"),

@@ -7,13 +7,15 @@
  * disappear and return, and their agents, runners and machines are killed (fleet_node.h); then
  * calm. What must hold:
  *
- *   - No order is created after a final result of the same node and run, or after the run was canceled.
+ *   - No order is created after a final result of the same node and run, or after the run was
+ *     canceled.
  *   - An ended run stays ended, and no final result is replaced by one that is not final.
- *   - In the calm every run ends, no order of a run by a caller is left, no target that has accepted an
- *     order lacks a final result, and each server counts what the store has.
- *   - On a node, runs of a kind take turns; none starts after it was canceled or has ended; a command
- *     is not repeated, and a step only if the result has more attempts; no result is there before all
- *     events of its run, and a run is forgotten only if its order was withdrawn before it started.
+ *   - In the calm every run ends, no order of a run by a caller is left, no target that has
+ *     accepted an order lacks a final result, and each server counts what the store has.
+ *   - On a node, runs of a kind take turns; none starts after it was canceled or has ended; a
+ *     command is not repeated, and a step only if the result has more attempts; no result is there
+ *     before all events of its run, and a run is forgotten only if its order was withdrawn before
+ *     it started.
  *
  * Every tenth seed runs twice, and both runs must be the same. */
 #include <inttypes.h>
@@ -467,7 +469,7 @@ static void create_run(World *world)
     FleetRun run = { .kind = is_command ? RUN_KIND_EXEC : RUN_KIND_APPLY,
                      .cause =
                          is_command || random_below(world, 2) == 0 ? RUN_BY_CALLER : RUN_BY_VERSION,
-                     .by = STR("test"),
+                     .requested_by = STR("test"),
                      .targets = targets,
                      .command = (Str[]){ STR("true") },
                      .command_count = is_command,

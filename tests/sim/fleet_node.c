@@ -405,7 +405,7 @@ static void make_view(SimNode *node, View *out)
                 .signals = run->signals,
                 .signaled_ms = run->signaled_ms,
                 .started_ms = run->started_ms,
-                .left_ms = run->left_ms,
+                .reboot_ms = run->left_ms,
                 .fetched_ms = run->fetched_ms,
                 .site = run->site,
             };

@@ -200,19 +200,19 @@ static void each_state_leads_to_one_action(void **state)
           .wanted = { QUEUE_REQUEUE } },
         /* Reboots that a step has requested. */
         { "the machine goes down",
-          .run = { STARTED, .tail = TAIL_REBOOTING, .is_same_boot = true, .left_ms = NOW - 5,
+          .run = { STARTED, .tail = TAIL_REBOOTING, .is_same_boot = true, .reboot_ms = NOW - 5,
                    .was_watched = true },
           .wanted = { QUEUE_WAIT, .check_ms = NOW - 5 + QUEUE_REBOOT_MS } },
         { "it does not",
           .run = { STARTED, .tail = TAIL_REBOOTING, .is_same_boot = true,
-                   .left_ms = NOW - QUEUE_REBOOT_MS },
+                   .reboot_ms = NOW - QUEUE_REBOOT_MS },
           .wanted = { QUEUE_REQUEUE } },
         { "it is back",
-          .run = { STARTED, .tail = TAIL_REBOOTING, .left_ms = NOW - 5, .interruptions = 2 },
+          .run = { STARTED, .tail = TAIL_REBOOTING, .reboot_ms = NOW - 5, .interruptions = 2 },
           .wanted = { QUEUE_REQUEUE } },
         { "it is back, and the run was canceled",
           { .is_canceled = true },
-          .run = { STARTED, .tail = TAIL_REBOOTING, .left_ms = NOW - 5 },
+          .run = { STARTED, .tail = TAIL_REBOOTING, .reboot_ms = NOW - 5 },
           .wanted = { QUEUE_STORE_RESULT, .outcome = NODE_CANCELED } },
         { "over", .run = { .phase = QUEUE_ENDED },
           .wanted = { QUEUE_WAIT, .check_ms = INT64_MAX } },
@@ -278,7 +278,7 @@ static void nothing_starts_during_shutdown(void **state)
                                 .phase = QUEUE_STARTED,
                                 .tail = TAIL_REBOOTING,
                                 .is_same_boot = true,
-                                .left_ms = NOW };
+                                .reboot_ms = NOW };
     assert_int_equal(queue_decide(&queue.view).kind, QUEUE_WAIT);
 }
 

@@ -286,7 +286,7 @@ static void renewal_waits_until_the_new_ca_signs(void **state)
     trust_notice(f->trust, buf_str(&text));
     RenewalPlan plan = trust_status(f->trust).plan;
     assert_int_equal(plan.state, RENEWAL_WAIT);
-    assert_int_equal(plan.at_ms, notice.since_ms);
+    assert_int_equal(plan.due_ms, notice.since_ms);
 }
 
 int main(void)

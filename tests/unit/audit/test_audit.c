@@ -56,7 +56,7 @@ static void append(Fixture *f, Audit *audit, const char *name)
 {
     audit_append(audit,
                  &(AuditEntry){ .who = STR("root (uid 0)"),
-                                .by = PRINCIPAL_LOCAL,
+                                .principal_kind = PRINCIPAL_LOCAL,
                                 .verb = STR("delete"),
                                 .kind = STR("Node"),
                                 .name = str_from_c(name),

@@ -20,7 +20,7 @@ static AuditEntry entry_of(uint64_t sequence, const char *previous)
         .sequence = sequence,
         .time_ms = 1800000000000 + (int64_t)sequence,
         .who = STR("ci (token 4l2ygazs)"),
-        .by = PRINCIPAL_TOKEN,
+        .principal_kind = PRINCIPAL_TOKEN,
         .address = STR("10.0.0.1:4242"),
         .verb = STR("delete"),
         .kind = STR("Node"),
@@ -98,7 +98,7 @@ static void an_entry_survives_a_round_trip(void **state)
     assert_int_equal(read.sequence, 2);
     assert_int_equal(read.time_ms, 1800000000002);
     assert_str(read.who, "ci (token 4l2ygazs)");
-    assert_int_equal(read.by, PRINCIPAL_TOKEN);
+    assert_int_equal(read.principal_kind, PRINCIPAL_TOKEN);
     assert_str(read.verb, "delete");
     assert_str(read.reason, "it burns");
     assert_int_equal(read.outcome, AUDIT_DONE);

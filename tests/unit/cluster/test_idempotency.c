@@ -31,7 +31,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void claimed(void *context, IdempotencyState state, const IdempotencyAnswer *answer,
+static void claimed(void *context, IdempotencyState state, const IdempotentResponse *answer,
                     const Error *err)
 {
     Fixture *f = context;
@@ -65,7 +65,7 @@ static IdempotentRequest request_of(const char *credential, const char *key, con
 
 static void finish(Fixture *f, Str body, bool holds_secret)
 {
-    IdempotencyAnswer answer = { 201, body, STR("\"7\""), STR("/v1/nodes/\"web1\"") };
+    IdempotentResponse answer = { 201, body, STR("\"7\""), STR("/v1/nodes/\"web1\"") };
     idempotency_finish(&f->world.cluster_store, &f->request, &answer, holds_secret, world_done,
                        &f->world);
     world_expect(&f->world, ERROR_NONE, NULL);

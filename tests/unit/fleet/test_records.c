@@ -10,7 +10,7 @@ static FleetRun example(Str *targets, uint32_t count)
                        .kind = RUN_KIND_APPLY,
                        .cause = RUN_BY_CALLER,
                        .state = RUN_RUNNING,
-                       .by = STR("token ops"),
+                       .requested_by = STR("token ops"),
                        .reason = STR("new certificate"),
                        .selector = STR("role=web or db1"),
                        .targets = targets,
@@ -88,7 +88,7 @@ static void test_an_order_contains_the_settings_of_the_run(void **state)
     assert_string_equal(read.run, run.id);
     assert_string_equal(read.manifest, MANIFEST);
     assert_str(read.mode, "genius");
-    assert_str(read.by, "token ops");
+    assert_str(read.requested_by, "token ops");
     assert_int_equal(read.timeout_ms, 600000);
 }
 

@@ -7,7 +7,7 @@
 static Str targets[] = { { "a", 1 } }, command[] = { { "true", 4 } };
 static const FleetRun run = { .id = "r1",
                               .kind = RUN_KIND_EXEC,
-                              .by = { "ann", 3 },
+                              .requested_by = { "ann", 3 },
                               .targets = targets,
                               .target_count = 1,
                               .command = command,

@@ -265,7 +265,7 @@ static bool allows(Fixture *f, const char *by, size_t bytes, uint32_t target_cou
     }
     FleetRun run = { .id = "new",
                      .kind = RUN_KIND_EXEC,
-                     .by = str_from_c(by),
+                     .requested_by = str_from_c(by),
                      .targets = targets,
                      .target_count = target_count,
                      .command = &command,

@@ -62,7 +62,7 @@ static Str current_text(Fixture *f, int64_t since_ms, bool is_applied)
                                .manifest = MANIFEST,
                                .is_applied = is_applied,
                                .since_ms = since_ms,
-                               .by = STR("user:ann"),
+                               .requested_by = STR("user:ann"),
                                .reason = STR("why") };
     current_version_print(&current, &text);
     return buf_str(&text);
@@ -128,7 +128,7 @@ static void a_version_is_applied_on_all_nodes(void **state)
     assert_str(run.targets[1], "web1");
     assert_string_equal(run.version, "12cd456789ab");
     assert_string_equal(run.manifest, MANIFEST);
-    assert_str(run.by, "user:ann");
+    assert_str(run.requested_by, "user:ann");
     assert_str(run.reason, "why");
     assert_true(str_ends(str_from_c(run.id), STR("12cd")));
     assert_int_equal(run.created_ms, 1800000000000);

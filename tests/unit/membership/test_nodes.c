@@ -68,7 +68,7 @@ static void put_joining_until(Fixture *f, const char *place, const char *name, u
     PendingRecord record = { .count = 1,
                              .machines = { { .key = pin_of(key),
                                              .address = "10.0.0.2:99",
-                                             .asked_ms = 1700000000000,
+                                             .requested_ms = 1700000000000,
                                              .until_ms = until_ms } } };
     Buf text = buf_make_in(&f->world.arena, BUF_UNLIMITED);
     snprintf(record.name, sizeof record.name, "%s", name);

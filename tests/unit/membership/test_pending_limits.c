@@ -20,9 +20,9 @@ static int tear_down(void **state)
     return 0;
 }
 
-static WaitingRow row_of(uint64_t origin, int number, int64_t asked_ms)
+static WaitingRow row_of(uint64_t origin, int number, int64_t requested_ms)
 {
-    WaitingRow row = { .origin = origin, .asked_ms = asked_ms };
+    WaitingRow row = { .origin = origin, .requested_ms = requested_ms };
     snprintf(row.name, sizeof row.name, "m%d-%d", (int)origin, number);
     row.key.bytes[0] = (unsigned char)origin;
     row.key.bytes[1] = (unsigned char)number;
@@ -30,10 +30,10 @@ static WaitingRow row_of(uint64_t origin, int number, int64_t asked_ms)
 }
 
 /* Machines of one source, from the oldest to the newest. */
-static void fill(PendingLimits *room, uint64_t origin, int count, int64_t asked_ms)
+static void fill(PendingLimits *room, uint64_t origin, int count, int64_t requested_ms)
 {
     for (int i = 0; i < count; i++) {
-        WaitingRow row = row_of(origin, i, asked_ms + i);
+        WaitingRow row = row_of(origin, i, requested_ms + i);
         pending_limits_record(room, &row);
     }
 }

@@ -16,13 +16,13 @@ static void renewal_is_at_two_thirds_of_life_or_a_little_later(void **state)
         int64_t life = made.not_after_ms - made.not_before_ms;
         RenewalPlan plan = renewal_plan(&made, &any, NOW_MS);
         assert_int_equal(plan.state, RENEWAL_WAIT);
-        assert_true(plan.at_ms >= made.not_before_ms + life / 3 * 2);
-        assert_true(plan.at_ms <= made.not_before_ms + life / 3 * 2 + life / 12);
-        assert_int_equal(renewal_plan(&made, &any, plan.at_ms - 1).state, RENEWAL_WAIT);
-        assert_int_equal(renewal_plan(&made, &any, plan.at_ms).state, RENEWAL_DUE);
-        assert_int_equal(renewal_plan(&made, &any, plan.at_ms).at_ms, plan.at_ms);
-        first = plan.at_ms < first ? plan.at_ms : first;
-        last = plan.at_ms > last ? plan.at_ms : last;
+        assert_true(plan.due_ms >= made.not_before_ms + life / 3 * 2);
+        assert_true(plan.due_ms <= made.not_before_ms + life / 3 * 2 + life / 12);
+        assert_int_equal(renewal_plan(&made, &any, plan.due_ms - 1).state, RENEWAL_WAIT);
+        assert_int_equal(renewal_plan(&made, &any, plan.due_ms).state, RENEWAL_DUE);
+        assert_int_equal(renewal_plan(&made, &any, plan.due_ms).due_ms, plan.due_ms);
+        first = plan.due_ms < first ? plan.due_ms : first;
+        last = plan.due_ms > last ? plan.due_ms : last;
     }
     /* Of 200, spread over two and a half days, some are far from others. */
     assert_true(last - first > 30 * HOUR);
@@ -32,7 +32,7 @@ static void all_digits_of_short_serial_numbers_count(void **state)
 {
     int64_t twelfth = (int64_t)1 << 44;
     Certificate made = { .not_after_ms = 12 * twelfth, .serial = "f00" };
-    assert_int_equal(renewal_plan(&made, &any, 0).at_ms, 8 * twelfth + 0xf0);
+    assert_int_equal(renewal_plan(&made, &any, 0).due_ms, 8 * twelfth + 0xf0);
 }
 
 static void wrong_clocks_and_expired_certificates_are_reported(void **state)
@@ -56,12 +56,12 @@ static void certificates_of_another_ca_are_due_within_the_spread(void **state)
     Pin other = { { 1 } };
     RenewalRules rules = { .issuer = &other, .since_ms = NOW_MS + HOUR, .spread_ms = HOUR };
     RenewalPlan plan = renewal_plan(&made, &rules, NOW_MS);
-    assert_true(plan.at_ms >= NOW_MS + HOUR && plan.at_ms < NOW_MS + 2 * HOUR);
+    assert_true(plan.due_ms >= NOW_MS + HOUR && plan.due_ms < NOW_MS + 2 * HOUR);
     assert_int_equal(renewal_plan(&made, &rules, NOW_MS + 2 * HOUR).state, RENEWAL_DUE);
     /* The right issuer changes nothing, a spread of zero means immediately. */
     rules.issuer = &authority->ca.chain.items[0].pin;
-    assert_int_equal(renewal_plan(&made, &rules, NOW_MS).at_ms,
-                     renewal_plan(&made, &any, NOW_MS).at_ms);
+    assert_int_equal(renewal_plan(&made, &rules, NOW_MS).due_ms,
+                     renewal_plan(&made, &any, NOW_MS).due_ms);
     rules = (RenewalRules){ .issuer = &other, .since_ms = NOW_MS };
     assert_int_equal(renewal_plan(&made, &rules, NOW_MS).state, RENEWAL_DUE);
 }

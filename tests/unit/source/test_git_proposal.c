@@ -44,9 +44,9 @@ static void check_copy(const GitProposal *proposal)
 
 static void a_record_is_read_as_it_was_written(void **state)
 {
-    check_copy(&(GitProposal){ .time_ms = 5, .by = STR("ann") });
+    check_copy(&(GitProposal){ .time_ms = 5, .requested_by = STR("ann") });
     check_copy(&(GitProposal){ .time_ms = 5,
-                               .by = STR("ann"),
+                               .requested_by = STR("ann"),
                                .branch = STR("next"),
                                .request = 9,
                                .version = STR("250bbac72e10") });

@@ -203,7 +203,8 @@ static void put_source(Fixture *f, const char *name, const char *fields)
 static int64_t request(Fixture *f, const char *name)
 {
     Buf text = buf_make_in(arena_of(f), BUF_UNLIMITED);
-    git_source_request_print(&(GitSourceRequest){ .time_ms = 1, .by = STR("user:ann") }, &text);
+    git_source_request_print(&(GitSourceRequest){ .time_ms = 1, .requested_by = STR("user:ann") },
+                             &text);
     return put_key(f, cluster_key_source_request(arena_of(f), PREFIX, str_from_c(name)),
                    buf_str(&text));
 }
@@ -299,7 +300,7 @@ static void a_commit_becomes_the_current_version(void **state)
     put_site(f);
     CurrentVersion first = current(f);
     assert_true(first.is_applied);
-    assert_str(first.by, "source:site");
+    assert_str(first.requested_by, "source:site");
     GitSourceStatus status = status_of(f, "site");
     assert_str(status.author, "Ann <ann@example.org>");
     assert_str(status.subject, "change");
@@ -613,8 +614,9 @@ static void pin(Fixture *f, VersionPin how)
     CurrentVersion now = current(f);
     f->waiting++;
     versions_activate(f->versions,
-                      &(VersionActivation){
-                          .version = str_from_c(now.version), .pin = how, .by = STR("user:ann") },
+                      &(VersionActivation){ .version = str_from_c(now.version),
+                                            .pin = how,
+                                            .requested_by = STR("user:ann") },
                       activated, f);
     finish(f);
     revision_of(f);
@@ -645,7 +647,7 @@ static void make_current(Fixture *f, const char *version, VersionPin how)
     versions_activate(f->versions,
                       &(VersionActivation){ .version = str_from_c(version),
                                             .pin = how,
-                                            .by = STR("user:ann"),
+                                            .requested_by = STR("user:ann"),
                                             .reason = STR("it broke") },
                       activated, f);
     finish(f);
@@ -713,8 +715,8 @@ static void a_branch_is_proposed(void **state)
     git(f, "site", "checkout --quiet -b topic");
     commit(f, "site", "proposed", "x");
     git(f, "site", "checkout --quiet main");
-    GitProposal found =
-        propose(f, &(GitProposal){ .time_ms = 1, .by = STR("user:ann"), .branch = STR("topic") });
+    GitProposal found = propose(
+        f, &(GitProposal){ .time_ms = 1, .requested_by = STR("user:ann"), .branch = STR("topic") });
     assert_string_equal(git_proposal_state(&found), "ok");
     VersionEntry entry;
     Error err;
@@ -724,14 +726,15 @@ static void a_branch_is_proposed(void **state)
     assert_non_null(manifest_find(&files, STR("proposed")));
     assert_non_null(manifest_find(&files, STR("jobs/base.yaml")));
     assert_string_equal(current(f).version, first.version);
-    found = propose(f, &(GitProposal){ .time_ms = 2, .by = STR("user:ann"), .branch = STR("no") });
+    found = propose(
+        f, &(GitProposal){ .time_ms = 2, .requested_by = STR("user:ann"), .branch = STR("no") });
     assert_str(found.error, "the repository has no branch 'no'");
     found = propose(f, &(GitProposal){ .time_ms = 3,
-                                       .by = STR("user:ann"),
+                                       .requested_by = STR("user:ann"),
                                        .commit = entry.version.source.commit });
     assert_string_equal(git_proposal_state(&found), "ok");
     assert_true(str_eq(found.version, entry.name));
-    found = propose(f, &(GitProposal){ .time_ms = 4, .by = STR("user:ann") });
+    found = propose(f, &(GitProposal){ .time_ms = 4, .requested_by = STR("user:ann") });
     assert_true(str_eq_c(found.version, first.version)); /* the newest commit of the source */
     sync_to(f, "site", "ok");
     assert_string_equal(current(f).version, first.version);
@@ -743,7 +746,7 @@ static void a_proposal_of_an_unreadable_source_ends(void **state)
     put_site(f);
     put_source(f, "site", ",\"directory\":7");
     GitSourceStatus status = expect_status(f, "site", "unreachable", 0);
-    GitProposal found = propose(f, &(GitProposal){ .time_ms = 1, .by = STR("user:ann") });
+    GitProposal found = propose(f, &(GitProposal){ .time_ms = 1, .requested_by = STR("user:ann") });
     assert_true(str_eq(found.error, status.error));
     sync_to(f, "site", "unreachable");
 }

@@ -196,7 +196,7 @@ static SiteBuildSpec spec_of(Fixture *f, SitePart *parts, uint32_t count, GitTre
                                         .branch = STR("main"),
                                         .author = trees[0]->author,
                                         .subject = trees[0]->subject },
-                            .by = STR("source:site"),
+                            .requested_by = STR("source:site"),
                             .reason = STR("a commit"),
                             .done = built,
                             .context = f };
@@ -256,7 +256,7 @@ static void a_commit_becomes_the_current_version(void **state)
     VersionEntry entry = find(f, f->result.version);
     assert_int_equal(entry.version.state, VERSION_VALID);
     assert_int_equal(entry.version.origin, VERSION_FROM_GIT);
-    assert_str(entry.version.by, "source:site");
+    assert_str(entry.version.requested_by, "source:site");
     assert_str(entry.version.source.source, "https://git.example.net/site.git");
     assert_true(str_eq(entry.version.source.commit, commit_of(f, '1')));
     assert_str(entry.version.source.branch, "main");
@@ -267,7 +267,7 @@ static void a_commit_becomes_the_current_version(void **state)
     assert_true(str_eq_c(f->result.version, now.version));
     assert_true(now.is_applied);
     assert_false(now.is_pinned);
-    assert_str(now.by, "source:site");
+    assert_str(now.requested_by, "source:site");
     assert_str(now.reason, "a commit");
 }
 
@@ -278,7 +278,7 @@ static void what_is_given_is_copied(void **state)
     char name[] = "site", directory[] = "", reason[] = "a commit", by[] = "source:site";
     SitePart part = { str_from_c(name), str_from_c(directory), tree->commit };
     SiteBuildSpec spec = spec_of(f, &part, 1, trees);
-    spec.by = str_from_c(by);
+    spec.requested_by = str_from_c(by);
     spec.reason = str_from_c(reason);
     f->waiting++;
     assert_non_null(site_build_start(&spec));
@@ -291,7 +291,7 @@ static void what_is_given_is_copied(void **state)
     finish(f);
     world_pass(&f->world, 5);
     assert_true(f->has_result);
-    assert_str(current(f).by, "source:site");
+    assert_str(current(f).requested_by, "source:site");
     assert_str(current(f).reason, "a commit");
 }
 
@@ -446,7 +446,8 @@ static void a_pinned_version_stays(void **state)
     f->waiting++;
     versions_activate(
         f->versions,
-        &(VersionActivation){ .version = first, .pin = PIN_SET, .by = STR("user:ann") }, ended, f);
+        &(VersionActivation){ .version = first, .pin = PIN_SET, .requested_by = STR("user:ann") },
+        ended, f);
     finish(f);
     build(f, make_tree(f, '2', "jobs/base.yaml", "steps: [2]\n"));
     assert_true(f->has_result);
@@ -529,7 +530,8 @@ static int64_t request(Fixture *f)
 {
     Buf text = buf_make_in(arena_of(f), BUF_UNLIMITED);
     git_proposal_print(
-        &(GitProposal){ .time_ms = 7, .by = STR("user:ann"), .branch = STR("topic") }, &text);
+        &(GitProposal){ .time_ms = 7, .requested_by = STR("user:ann"), .branch = STR("topic") },
+        &text);
     return put_key(f, proposal_key(f), buf_str(&text));
 }
 
@@ -541,7 +543,9 @@ static SiteProposal *start_proposal(Fixture *f, GitTree *tree, const Error *err,
                          .url = STR("https://git.example.net/shop.git"),
                          .branch = STR("main"),
                          .directory = STR("shop") };
-    GitProposal proposal = { .time_ms = 7, .by = STR("user:ann"), .branch = STR("topic") };
+    GitProposal proposal = { .time_ms = 7,
+                             .requested_by = STR("user:ann"),
+                             .branch = STR("topic") };
     return site_proposal_start(&(SiteProposalSpec){ .cluster_store = f->cluster_store,
                                                     .versions = f->versions,
                                                     .queue = f->queue,
@@ -572,7 +576,7 @@ static GitProposal proposal_of(Fixture *f)
     assert_true(
         git_proposal_find(arena_of(f), f->cluster_store.state, PREFIX, STR("shop"), &found) > 0);
     assert_int_equal(found.time_ms, 7);
-    assert_str(found.by, "user:ann");
+    assert_str(found.requested_by, "user:ann");
     assert_str(found.branch, "topic");
     return found;
 }
@@ -598,7 +602,7 @@ static void a_proposal_becomes_a_version_that_is_not_current(void **state)
     assert_str(found.error, "");
     assert_true(str_eq(found.found, commit_of(f, '2')));
     Version version = find(f, found.version).version;
-    assert_str(version.by, "user:ann");
+    assert_str(version.requested_by, "user:ann");
     assert_str(version.source.branch, "topic");
     assert_str(version.source.source, "https://git.example.net/shop.git");
     assert_str(version.source.subject, "greet all");

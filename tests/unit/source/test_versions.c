@@ -339,7 +339,7 @@ static void create_with(Fixture *f, const char *manifest, Str subject)
                     &(VersionDraft){ .manifest = str_from_c(manifest),
                                      .origin = VERSION_PUSHED,
                                      .source = { .subject = subject },
-                                     .by = STR("user:ann") },
+                                     .requested_by = STR("user:ann") },
                     created, f);
     finish(f);
 }
@@ -377,7 +377,7 @@ static void a_valid_site_becomes_a_version(void **state)
     assert_int_equal(entry.version.state, VERSION_VALID);
     assert_int_equal(entry.version.files, 1);
     assert_int_equal(entry.version.bytes, 10);
-    assert_str(entry.version.by, "user:ann");
+    assert_str(entry.version.requested_by, "user:ann");
     assert_string_equal(entry.version.manifest, id);
     put_program(f, "#!/bin/sh\nexit 2\n"); /* it is not checked again */
     create(f, id);
@@ -499,7 +499,7 @@ static void those_who_create_versions_take_turns(void **state)
         f->waiting++;
         versions_create(f->versions,
                         &(VersionDraft){ .manifest = str_from_c(ids[i]),
-                                         .by = str_from(&creators[i].letter, 1) },
+                                         .requested_by = str_from(&creators[i].letter, 1) },
                         created_by, &creators[i]);
     }
     finish(f);
@@ -704,7 +704,7 @@ static void activate(Fixture *f, const char *name, VersionPin pin, bool run)
                       &(VersionActivation){ .version = str_from_c(name),
                                             .pin = pin,
                                             .run = run,
-                                            .by = STR("user:ann"),
+                                            .requested_by = STR("user:ann"),
                                             .reason = STR("why") },
                       done, f);
     finish(f);
@@ -739,7 +739,7 @@ static void a_version_replaces_the_current_one(void **state)
     assert_true(now.is_applied);
     assert_false(now.is_pinned);
     assert_true(now.since_ms > 0);
-    assert_str(now.by, "user:ann");
+    assert_str(now.requested_by, "user:ann");
     assert_str(now.reason, "why");
     activate(f, digits[1], PIN_UNCHANGED, false);
     now = current(f);
@@ -798,10 +798,11 @@ static void a_former_leader_activates_nothing(void **state)
                            .number = 1 };
     put_version(f, digits[0], "valid");
     f->waiting++;
-    versions_activate(
-        f->versions,
-        &(VersionActivation){ .version = str_from_c(digits[0]), .by = STR("a"), .fence = &fence },
-        done, f);
+    versions_activate(f->versions,
+                      &(VersionActivation){ .version = str_from_c(digits[0]),
+                                            .requested_by = STR("a"),
+                                            .fence = &fence },
+                      done, f);
     finish(f);
     assert_int_equal(f->kind, ERROR_CONFLICT);
     assert_string_equal(current(f).version, "");

@@ -418,7 +418,9 @@ static void no_blob_is_removed_if_a_manifest_is_unreadable(void **state)
 static Str current_text(Fixture *f, const Site *site, const Site *previous)
 {
     Buf text = buf_make_in(&f->scratch->arena, BUF_UNLIMITED);
-    CurrentVersion current = { .since_ms = 1, .by = STR("user:ann"), .reason = STR("why") };
+    CurrentVersion current = { .since_ms = 1,
+                               .requested_by = STR("user:ann"),
+                               .reason = STR("why") };
     memcpy(current.version, site->name, sizeof current.version);
     memcpy(current.manifest, site->manifest, sizeof current.manifest);
     memcpy(current.previous, previous->name, sizeof current.previous);

@@ -13,14 +13,14 @@ enum {
 };
 
 /* `cluster_store` is copied, including its prefix. */
-IdempotencyRetries *idempotency_debts_new(const ClusterStore *cluster_store);
+IdempotencyRetries *idempotency_retries_new(const ClusterStore *cluster_store);
 /* Must be called before the store is closed. Unwritten results are dropped. NULL is allowed. */
-void idempotency_debts_free(IdempotencyRetries *debts);
-DEFINE_AUTO(IdempotencyRetries, idempotency_debts_free)
+void idempotency_retries_free(IdempotencyRetries *retries);
+DEFINE_AUTO(IdempotencyRetries, idempotency_retries_free)
 
-/* Adds the result of a claim, which is copied: of idempotency_finish or, if `answer` is NULL, of
+/* Adds the result of a claim, which is copied: of idempotency_finish or, if `response` is NULL, of
  * idempotency_forget. The first attempt is immediate. Beyond the limits the result is dropped, and
  * its claim expires. */
-void idempotency_debts_add(IdempotencyRetries *debts, const IdempotentRequest *request,
-                           const IdempotencyAnswer *answer, bool holds_secret);
-uint32_t idempotency_debts_count(const IdempotencyRetries *debts);
+void idempotency_retries_add(IdempotencyRetries *retries, const IdempotentRequest *request,
+                             const IdempotentResponse *response, bool holds_secret);
+uint32_t idempotency_retries_count(const IdempotencyRetries *retries);

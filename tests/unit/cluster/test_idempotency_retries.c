@@ -1,10 +1,10 @@
-#include "cluster/idempotency_debts.h"
+#include "cluster/idempotency_retries.h"
 
 #include "store_world.h"
 
 typedef struct Fixture {
     StoreWorld world;
-    IdempotencyRetries *debts;
+    IdempotencyRetries *retries;
     IdempotencyState state;
     char body[100];
 } Fixture;
@@ -13,7 +13,7 @@ static int set_up(void **state)
 {
     Fixture *f = calloc(1, sizeof *f);
     world_open(&f->world);
-    f->debts = idempotency_debts_new(&f->world.cluster_store);
+    f->retries = idempotency_retries_new(&f->world.cluster_store);
     *state = f;
     return 0;
 }
@@ -21,7 +21,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     Fixture *f = *state;
-    idempotency_debts_free(f->debts);
+    idempotency_retries_free(f->retries);
     world_close(&f->world);
     free(f);
     return 0;
@@ -38,7 +38,7 @@ static IdempotentRequest request_of(int number)
     return request;
 }
 
-static void claimed(void *context, IdempotencyState state, const IdempotencyAnswer *answer,
+static void claimed(void *context, IdempotencyState state, const IdempotentResponse *answer,
                     const Error *err)
 {
     Fixture *f = context;
@@ -61,15 +61,15 @@ static IdempotencyState claim(Fixture *f, int number)
 static void completions_are_written_in_sequence(void **state)
 {
     Fixture *f = *state;
-    IdempotencyAnswer answer = { 201, STR("made"), STR_EMPTY, STR_EMPTY };
+    IdempotentResponse answer = { 201, STR("made"), STR_EMPTY, STR_EMPTY };
     for (int i = 0; i < 30; i++) {
         IdempotentRequest request = request_of(i);
         assert_int_equal(claim(f, i), IDEMPOTENCY_NEW);
-        idempotency_debts_add(f->debts, &request, i % 3 == 0 ? NULL : &answer, i % 3 == 2);
+        idempotency_retries_add(f->retries, &request, i % 3 == 0 ? NULL : &answer, i % 3 == 2);
     }
     loop_run_virtual_until(f->world.cluster_store.loop,
                            loop_now_ms(f->world.cluster_store.loop) + 1000);
-    assert_int_equal(idempotency_debts_count(f->debts), 0);
+    assert_int_equal(idempotency_retries_count(f->retries), 0);
     for (int i = 0; i < 30; i++) {
         static const IdempotencyState expected[] = { IDEMPOTENCY_NEW, IDEMPOTENCY_REPLAY,
                                                      IDEMPOTENCY_NOT_STORED };
@@ -88,13 +88,13 @@ static void rejected_writes_are_retried(void **state)
     for (int i = 0; i < STORE_PENDING_MAX; i++) {
         assert_true(store_get(f->world.cluster_store.store, STR("/x"), NULL, NULL, &err));
     }
-    idempotency_debts_add(f->debts, &request, NULL, false);
-    assert_int_equal(idempotency_debts_count(f->debts), 1);
+    idempotency_retries_add(f->retries, &request, NULL, false);
+    assert_int_equal(idempotency_retries_count(f->retries), 1);
     world_pass(&f->world);
     assert_int_equal(claim(f, 1), IDEMPOTENCY_IN_FLIGHT);
     loop_run_virtual_until(f->world.cluster_store.loop,
                            loop_now_ms(f->world.cluster_store.loop) + IDEMPOTENCY_RETRIES_MS + 100);
-    assert_int_equal(idempotency_debts_count(f->debts), 0);
+    assert_int_equal(idempotency_retries_count(f->retries), 0);
     assert_int_equal(claim(f, 1), IDEMPOTENCY_NEW);
 }
 
@@ -104,9 +104,9 @@ static void pending_completions_are_limited_and_all_are_written(void **state)
     Fixture *f = *state;
     IdempotentRequest request = request_of(1);
     for (int i = 0; i < IDEMPOTENCY_RETRIES_MAX + 10; i++) {
-        idempotency_debts_add(f->debts, &request, NULL, false);
+        idempotency_retries_add(f->retries, &request, NULL, false);
     }
-    assert_int_equal(idempotency_debts_count(f->debts), IDEMPOTENCY_RETRIES_MAX);
+    assert_int_equal(idempotency_retries_count(f->retries), IDEMPOTENCY_RETRIES_MAX);
 }
 
 int main(void)
