@@ -49,7 +49,7 @@ enum {
 bool fields_read(const SiteLoad *load, const FieldSet *set, Value map, Value *out);
 /* Initializes `out`: nothing is set. */
 void fields_clear(const Field *fields, Value *out);
-/* fields_clear(), fields_read(), and a check that all required fields are given. */
+/* fields_clear(), fields_read(), and a check that all required fields are present. */
 bool fields_read_all(const SiteLoad *load, const FieldSet *set, Value map, Value *out);
 
 /* Compiles a value that may contain templates, or an expression (dynamic.h), and checks the names

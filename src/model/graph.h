@@ -59,7 +59,7 @@ typedef struct Edges {
 
 /* Read-only; use the functions below. */
 typedef struct Graph {
-    Steps steps;            /* as given, with the parameters from `use` */
+    Steps steps;            /* as passed to graph_build, with the parameters from `use` */
     const Sources *sources; /* for locations in messages */
     Edge *edges;            /* by `from`; for each step: explicit ones first, in their order */
     uint32_t edge_count;

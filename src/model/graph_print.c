@@ -43,7 +43,7 @@ static void put_action(Buf *out, const Step *step)
 
 /* --- Tree ------------------------------------------------------------------------------------ */
 
-static void put_why(Buf *out, const Edge *edge)
+static void put_reason(Buf *out, const Edge *edge)
 {
     switch ((EdgeOrigin)edge->origin) {
     case EDGE_EXPLICIT: return;
@@ -58,43 +58,43 @@ static void put_why(Buf *out, const Edge *edge)
 }
 
 /* Locations of steps and requisites; the lines of each source are counted once. */
-typedef struct Places {
+typedef struct Locations {
     const Sources *sources;
     Arena *arena;
     SourceLines *lines; /* by source; NULL: no locations */
     bool *has_lines;
-} Places;
+} Locations;
 
-static Places places_make(const Graph *graph, bool wanted, Arena *arena)
+static Locations locations_make(const Graph *graph, bool wanted, Arena *arena)
 {
-    Places places = { .sources = graph->sources, .arena = arena };
+    Locations locations = { .sources = graph->sources, .arena = arena };
     if (wanted) {
-        places.lines = ARENA_ARRAY(arena, SourceLines, graph->sources->count + 1);
-        places.has_lines = arena_alloc_zero(arena, graph->sources->count + 1);
+        locations.lines = ARENA_ARRAY(arena, SourceLines, graph->sources->count + 1);
+        locations.has_lines = arena_alloc_zero(arena, graph->sources->count + 1);
     }
-    return places;
+    return locations;
 }
 
-static void put_place(Places *places, const Value *location, Buf *out)
+static void put_location(Locations *locations, const Value *location, Buf *out)
 {
     const Source *source =
-        places->lines == NULL ? NULL : sources_get(places->sources, location->source);
+        locations->lines == NULL ? NULL : sources_get(locations->sources, location->source);
     if (source == NULL) {
         return;
     }
-    SourceLines *lines = &places->lines[location->source];
-    if (!places->has_lines[location->source]) {
-        places->has_lines[location->source] = true;
-        *lines = source_lines(places->arena, source);
+    SourceLines *lines = &locations->lines[location->source];
+    if (!locations->has_lines[location->source]) {
+        locations->has_lines[location->source] = true;
+        *lines = source_lines(locations->arena, source);
     }
     buf_put_c(out, "  ");
     visible_put(out, source->name);
     buf_put_format(out, ":%u", source_lines_at(lines, location->start));
 }
 
-static void print_tree(const Graph *graph, bool with_places, Arena *arena, Buf *out)
+static void print_tree(const Graph *graph, bool with_locations, Arena *arena, Buf *out)
 {
-    Places places = places_make(graph, with_places, arena);
+    Locations locations = locations_make(graph, with_locations, arena);
     bool *critical = critical_marks(graph, arena);
     uint32_t number = 0;
     for (uint32_t i = 0; i < graph->vertex_count; i++) {
@@ -111,7 +111,7 @@ static void print_tree(const Graph *graph, bool with_places, Arena *arena, Buf *
         buf_put_c(out, "  [");
         put_action(out, step);
         buf_put_char(out, ']');
-        put_place(&places, &step->spec->location, out);
+        put_location(&locations, &step->spec->location, out);
         buf_put_char(out, '\n');
         Edges edges = graph_edges(graph, vertex.step);
         for (uint32_t j = 0; j < edges.count; j++) {
@@ -120,8 +120,8 @@ static void print_tree(const Graph *graph, bool with_places, Arena *arena, Buf *
             buf_put_c(out, j + 1 == edges.count ? "       `- " : "       |- ");
             buf_put_format(out, "%-10.*s ", STR_ARG(kind));
             visible_put(out, graph_step_label(graph, edge->to, vertex.step));
-            put_why(out, edge);
-            put_place(&places, edge->location, out);
+            put_reason(out, edge);
+            put_location(&locations, edge->location, out);
             buf_put_char(out, '\n');
         }
     }
@@ -198,10 +198,10 @@ static void put_steps(const Graph *graph, Arena *arena, Buf *out)
 {
     bool *critical = critical_marks(graph, arena);
     uint32_t *run_order = ARENA_ARRAY(arena, uint32_t, graph->steps.count);
-    uint32_t ran = 0;
+    uint32_t position = 0;
     for (uint32_t i = 0; i < graph->vertex_count; i++) {
         if (!graph->vertices[graph->order[i]].check) {
-            run_order[graph->order[i]] = ++ran;
+            run_order[graph->order[i]] = ++position;
         }
     }
     for (uint32_t i = 0; i < graph->steps.count; i++) {
@@ -326,8 +326,8 @@ static void set_columns(Drawing *drawing, Arena *arena)
         uint32_t min_column = column[vertex] + (v.check ? 0 : 1);
         IndexSlice next = graph_next(graph, vertex);
         for (uint32_t j = 0; j < next.count; j++) {
-            uint32_t *theirs = &column[next.items[j]];
-            *theirs = *theirs < min_column ? min_column : *theirs;
+            uint32_t *dependent_column = &column[next.items[j]];
+            *dependent_column = *dependent_column < min_column ? min_column : *dependent_column;
         }
         if (!v.check) {
             drawing->boxes[v.step].column = column[vertex];
@@ -518,10 +518,11 @@ static void print_svg(const Graph *graph, Arena *arena, Buf *out)
 
 /* --- Public API ------------------------------------------------------------------------------- */
 
-void graph_print(const Graph *graph, GraphFormat format, bool with_places, Arena *arena, Buf *out)
+void graph_print(const Graph *graph, GraphFormat format, bool with_locations, Arena *arena,
+                 Buf *out)
 {
     switch (format) {
-    case GRAPH_TREE: print_tree(graph, with_places, arena, out); break;
+    case GRAPH_TREE: print_tree(graph, with_locations, arena, out); break;
     case GRAPH_DOT: print_dot(graph, arena, out); break;
     case GRAPH_SVG: print_svg(graph, arena, out); break;
     case GRAPH_JSON: print_json(graph, arena, out); break;

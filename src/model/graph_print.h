@@ -14,7 +14,7 @@ const char *graph_format_name(GraphFormat format);
 bool graph_format_from_name(Str name, GraphFormat *out);
 
 /* Ends with a newline. Arrows point from earlier to later steps; the critical path is marked.
- * `with_places`: a tree includes the location of each step and requisite. `arena` is scratch. JSON:
+ * `with_locations`: a tree includes the location of each step and requisite. `arena` is scratch. JSON:
  *
  *     {"format":"eden.graph/1",
  *      "steps":[{"id","index","name","job","action","run_order","critical":bool}],
@@ -23,4 +23,5 @@ bool graph_format_from_name(Str name, GraphFormat *out);
  *      "critical_path":[id]}
  *
  * where `from` depends on `to`, steps are in file order, and index and run_order start at 1. */
-void graph_print(const Graph *graph, GraphFormat format, bool with_places, Arena *arena, Buf *out);
+void graph_print(const Graph *graph, GraphFormat format, bool with_locations, Arena *arena,
+                 Buf *out);

@@ -25,7 +25,7 @@ typedef enum ParamKind {
     PARAM_MODE, /* 0644, quoted or not; converted to an integer */
     /* absolute; converted to a form without "//", "/./" and "/../", and without a trailing "/" */
     PARAM_PATH,
-    PARAM_DESTINATION, /* the same, but with a trailing "/" if given: into this directory */
+    PARAM_DESTINATION, /* the same, but keeps a trailing "/", which means: into this directory */
     PARAM_FILE,        /* the same, but of a file: a trailing "/" is an error */
     PARAM_STRINGS,     /* list of strings; one string is a list of one */
     PARAM_MAP,         /* string keys to any values; a list of one-key maps is accepted */
@@ -139,7 +139,8 @@ struct Action {
     ActionClaims claims;
     ActionMerge merge;
     ActionVerify verify;        /* NULL: checking the types of the parameters is sufficient */
-    ActionVerify verify_all;    /* the same, but only called if all given parameters are known */
+    ActionVerify verify_all;    /* the same, but only called if all parameters that are set are
+     * known */
     ActionReaction reaction;    /* NULL: "react" */
     ActionLastStart last_start; /* NULL: it manages nothing that runs, or nothing else starts it */
     /* What steps must agree on, for contradiction.h; NULL: nothing. */

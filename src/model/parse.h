@@ -17,7 +17,7 @@ static inline SiteLoad site_load_with_names(const SiteLoad *load, const SiteName
 bool conditions_parse(const SiteLoad *load, Value input, Condition *when, Condition *success,
                       Condition *proceed);
 
-/* Overrides the values in `out` that are given. */
+/* Overrides the values in `out` that the document sets. */
 bool run_options_parse(const SiteLoad *load, Value input, RunOptions *out);
 
 typedef VEC(Requisite) Requisites;
@@ -34,7 +34,8 @@ typedef struct ActionCall {
     Value location;                              /* of the action's name */
     Value input;                                 /* its parameters, as written */
     const Dynamic **params;                      /* as in StepSpec */
-    uint64_t params_set, params_by_foreign_name; /* `meant`: given under the name of another tool */
+    uint64_t params_set, params_by_foreign_name; /* the latter: set under a name from another tool
+     * */
     bool params_unreadable;                      /* not parsable: it is unknown which are missing */
     const Value *values;
 } ActionCall;

@@ -13,7 +13,7 @@
  *     }
  *
  * Work that was handed out occupies a worker until it is done or parked; actions whose row has
- * `waits` occupy none. When nothing runs, nothing is parked and schedule_next returns false, the
+  * `may_sleep` occupy none. When nothing runs, nothing is parked and schedule_next returns false, the
  * schedule is finished. */
 #pragma once
 

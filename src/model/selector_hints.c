@@ -91,7 +91,7 @@ static size_t find_open_quote(Str text)
 }
 
 /* "write 'role=web'" for the text without its quotes, if that is plausible; otherwise empty. */
-static Str write_without_quotes(const Term *term)
+static Str format_without_quotes(const Term *term)
 {
     Buf text = buf_make_in(term->arena, BUF_UNLIMITED);
     for (size_t i = 0; i < term->text.len; i++) {
@@ -135,8 +135,8 @@ static bool begins_expression(Str word)
 
 /* --- Checks for one mistake each ------------------------------------------------------------- */
 
-/* Systems are 'debian' here, not 'Debian'. */
-static Str write_comparison(const Term *term, Str fact, Str value)
+/* The names of operating systems are lowercase: 'debian', not 'Debian'. */
+static Str format_comparison(const Term *term, Str fact, Str value)
 {
     bool lower = str_starts(fact, STR("server.os"));
     Buf text = buf_make_in(term->arena, BUF_UNLIMITED);
@@ -156,7 +156,7 @@ static Str compare_fact(const Term *term, Str name, Str value)
     for (size_t i = 0; term->expressions && i < COUNT_OF(facts); i++) {
         if (str_eq(name, facts[i]) && value.len > 0 && selector_is_plain(value) &&
             str_find(value, STR("*"), 0) == STR_NOT_FOUND) {
-            return write_comparison(
+            return format_comparison(
                 term, arena_format(term->arena, "server.%" STR_FMT, STR_ARG(name)), value);
         }
     }
@@ -164,7 +164,7 @@ static Str compare_fact(const Term *term, Str name, Str value)
 }
 
 /* "server.os == 'debian'" for "os:Debian" of Salt's grains, or a label; empty if it is nested. */
-static Str write_grain(const Term *term, Str grain)
+static Str format_grain(const Term *term, Str grain)
 {
     size_t colon = str_find(grain, STR(":"), 0);
     Str name = str_slice(grain, 0, colon == STR_NOT_FOUND ? 0 : colon);
@@ -178,11 +178,11 @@ static Str write_grain(const Term *term, Str grain)
     if (!str_starts(fact, STR("server.")) || str_eq(fact, STR("server.labels"))) {
         return arena_format(term->arena, "%" STR_FMT "=%" STR_FMT, STR_ARG(name), STR_ARG(value));
     }
-    return term->expressions && !is_pattern ? write_comparison(term, fact, value) : STR_EMPTY;
+    return term->expressions && !is_pattern ? format_comparison(term, fact, value) : STR_EMPTY;
 }
 
 /* "(web1 or web2)" for "web1,web2". */
-static Str write_list(const Term *term, Str names)
+static Str format_list(const Term *term, Str names)
 {
     Buf text = buf_make_in(term->arena, BUF_UNLIMITED);
     Str rest = names, name;
@@ -195,9 +195,9 @@ static Str write_list(const Term *term, Str names)
 }
 
 /* Compound targets of Salt: G@os:Debian, L@web1,web2, E@web.*. */
-static bool has_prefix(const Term *term, SelectorMistake *out)
+static bool detect_prefix(const Term *term, SelectorMistake *out)
 {
-    Str text = term->text, meant = STR_EMPTY;
+    Str text = term->text, replacement = STR_EMPTY;
     if (text.len <= 2 || text.data[0] < 'A' || text.data[0] > 'Z' || text.data[1] != '@') {
         return false;
     }
@@ -206,12 +206,13 @@ static bool has_prefix(const Term *term, SelectorMistake *out)
                    ? STR("write \"server.os == 'debian'\" for a fact, 'role=web' for a label")
                    : STR("write 'role=web' for a label, 'web*' for a name");
     switch (text.data[0]) {
-    case 'G': meant = write_grain(term, rest); break;
-    case 'L': meant = write_list(term, rest); break;
+    case 'G': replacement = format_grain(term, rest); break;
+    case 'L': replacement = format_list(term, rest); break;
     case 'S':
-        meant = term->expressions && str_find(rest, STR("/"), 0) == STR_NOT_FOUND
-                    ? arena_format(term->arena, "server.ipv4 == '%" STR_FMT "'", STR_ARG(rest))
-                    : STR_EMPTY;
+        replacement =
+            term->expressions && str_find(rest, STR("/"), 0) == STR_NOT_FOUND
+                ? arena_format(term->arena, "server.ipv4 == '%" STR_FMT "'", STR_ARG(rest))
+                : STR_EMPTY;
         break;
     case 'E':
     case 'P':
@@ -221,22 +222,22 @@ static bool has_prefix(const Term *term, SelectorMistake *out)
     case 'I': hint = STR("write a label of the nodes, such as 'role=web'"); break;
     default: break;
     }
-    return meant.len > 0 ? set_mistake_term(term, out, 0, 2, message, meant)
-                         : set_mistake(out, 0, 2, message, hint);
+    return replacement.len > 0 ? set_mistake_term(term, out, 0, 2, message, replacement)
+                               : set_mistake(out, 0, 2, message, hint);
 }
 
-static bool has_open_quote(const Term *term, SelectorMistake *out)
+static bool detect_open_quote(const Term *term, SelectorMistake *out)
 {
     size_t pos = find_open_quote(term->text);
     if (pos == STR_NOT_FOUND) {
         return false;
     }
-    Str hint = write_without_quotes(term);
+    Str hint = format_without_quotes(term);
     return set_mistake(out, pos, 1, STR("unmatched quote"),
                        hint.len > 0 ? hint : STR("add a closing quote"));
 }
 
-static bool has_ampersand(const Term *term, SelectorMistake *out)
+static bool detect_ampersand(const Term *term, SelectorMistake *out)
 {
     size_t pos = str_find(term->text, STR("&"), 0);
     if (pos == STR_NOT_FOUND || find_quote(term->text) < pos) {
@@ -248,7 +249,7 @@ static bool has_ampersand(const Term *term, SelectorMistake *out)
 }
 
 /* "(role=web or role=db)" for "role=web|db" and "role=(web|db)"; empty if that is not possible. */
-static Str write_alternatives(const Term *term)
+static Str format_alternatives(const Term *term)
 {
     Str first = str_slice(term->text, 0, str_find(term->text, STR("|"), 0));
     size_t equals = str_find(first, STR("="), 0);
@@ -271,7 +272,7 @@ static Str write_alternatives(const Term *term)
     return buf_str(&text);
 }
 
-static bool has_bars(const Term *term, SelectorMistake *out)
+static bool detect_bars(const Term *term, SelectorMistake *out)
 {
     size_t pos = str_find(term->text, STR("||"), 0);
     if (pos != STR_NOT_FOUND && find_quote(term->text) > pos) {
@@ -281,12 +282,12 @@ static bool has_bars(const Term *term, SelectorMistake *out)
     if (pos == STR_NOT_FOUND || pos == 0 || begins_expression(term->text)) {
         return false;
     }
-    Str written = write_alternatives(term);
-    return written.len > 0 &&
-           set_mistake_term(term, out, pos, 1, STR("'|' is not a valid operator"), written);
+    Str replacement = format_alternatives(term);
+    return replacement.len > 0 &&
+           set_mistake_term(term, out, pos, 1, STR("'|' is not a valid operator"), replacement);
 }
 
-static bool has_open_bracket(const Term *term, SelectorMistake *out)
+static bool detect_open_bracket(const Term *term, SelectorMistake *out)
 {
     size_t pos = str_find(term->text, STR("["), 0);
     return selector_is_plain(term->text) && pos != STR_NOT_FOUND &&
@@ -295,7 +296,7 @@ static bool has_open_bracket(const Term *term, SelectorMistake *out)
 }
 
 /* web[01:10] of Ansible, web[01-10] of shells and other tools, web[a:c] */
-static bool has_range(const Term *term, SelectorMistake *out)
+static bool detect_range(const Term *term, SelectorMistake *out)
 {
     size_t open = str_find(term->text, STR("["), 0);
     size_t close = open == STR_NOT_FOUND ? STR_NOT_FOUND : str_find(term->text, STR("]"), open);
@@ -330,7 +331,7 @@ static bool has_range(const Term *term, SelectorMistake *out)
 }
 
 /* role='web': not an expression either. */
-static bool has_quoted_value(const Term *term, SelectorMistake *out)
+static bool detect_quoted_value(const Term *term, SelectorMistake *out)
 {
     size_t quote = find_quote(term->text);
     Str before = str_slice(term->text, 0, quote);
@@ -341,14 +342,14 @@ static bool has_quoted_value(const Term *term, SelectorMistake *out)
     }
     bool is_value = str_ends(before, STR("=")) && !compares && before.len > 1 &&
                     selector_is_plain(str_slice(before, 0, before.len - 1));
-    Str hint = write_without_quotes(term);
+    Str hint = format_without_quotes(term);
     return (is_value || (quote == 0 && hint.len > 0)) &&
            set_mistake(out, quote, term->text.len - quote,
                        STR("label names and values must not be quoted"), hint);
 }
 
 /* ansible_os_family == 'Debian', grains.os == "Debian" */
-static bool has_foreign_name(const Term *term, Str name, size_t pos, SelectorMistake *out)
+static bool detect_foreign_name(const Term *term, Str name, size_t pos, SelectorMistake *out)
 {
     Str hint = foreign_word(NULL, FOREIGN_NAME, STR_EMPTY, name), fact = hint_replacement(hint);
     if (!term->expressions || hint.len == 0) {
@@ -361,11 +362,11 @@ static bool has_foreign_name(const Term *term, Str name, size_t pos, SelectorMis
     if (fact.len == 0 || !selector_is_plain(value)) {
         return set_mistake(out, 0, name.len, message, hint);
     }
-    return set_mistake_term(term, out, 0, name.len, message, write_comparison(term, fact, value));
+    return set_mistake_term(term, out, 0, name.len, message, format_comparison(term, fact, value));
 }
 
 /* Matches role == web, and role != 'web' instead of role!=web. */
-static bool has_double_equals(const Term *term, SelectorMistake *out)
+static bool detect_double_equals(const Term *term, SelectorMistake *out)
 {
     size_t equal = str_find(term->text, STR("=="), 0), differ = str_find(term->text, STR("!="), 0);
     size_t pos = equal < differ ? equal : differ;
@@ -375,18 +376,18 @@ static bool has_double_equals(const Term *term, SelectorMistake *out)
     }
     Str label = str_trim(str_slice(term->text, 0, pos));
     Str value = str_trim(str_from_offset(term->text, pos + 2));
-    if (!negated && has_foreign_name(term, label, pos, out)) {
+    if (!negated && detect_foreign_name(term, label, pos, out)) {
         return true;
     }
     label = str_starts(label, STR("labels.")) ? str_from_offset(label, 7) : label;
     bool quoted =
         value.len > 1 && find_quote(value) == 0 && value.data[value.len - 1] == value.data[0];
     value = quoted ? str_slice(value, 1, value.len - 1) : value;
-    Str written = negated ? STR_EMPTY : compare_fact(term, label, value);
-    if (written.len > 0) {
+    Str replacement = negated ? STR_EMPTY : compare_fact(term, label, value);
+    if (replacement.len > 0) {
         return set_mistake_term(
             term, out, 0, label.len,
-            arena_format(term->arena, "'%" STR_FMT "' is undefined", STR_ARG(label)), written);
+            arena_format(term->arena, "'%" STR_FMT "' is undefined", STR_ARG(label)), replacement);
     }
     return label.len > 0 && selector_is_plain(label) && selector_is_plain(value) &&
            !str_starts(label, STR("server.")) && (!negated || quoted) &&
@@ -399,7 +400,7 @@ static bool has_double_equals(const Term *term, SelectorMistake *out)
                                          negated ? "!=" : "=", STR_ARG(value)));
 }
 
-static bool has_tilde(const Term *term, SelectorMistake *out)
+static bool detect_tilde(const Term *term, SelectorMistake *out)
 {
     static const char *const operators[] = { "=~", "~=", "!~" };
     for (size_t i = 0; i < COUNT_OF(operators); i++) {
@@ -416,7 +417,7 @@ static bool has_tilde(const Term *term, SelectorMistake *out)
 }
 
 /* "(role=a or role=b)" for "a, b)", which followed "role in ("; empty if that is not possible. */
-static Str write_out(const Term *term, Str label, Str items, bool negated)
+static Str format_terms(const Term *term, Str label, Str items, bool negated)
 {
     Buf text = buf_make_in(term->arena, BUF_UNLIMITED);
     size_t close = str_find(items, STR(")"), 0);
@@ -439,7 +440,7 @@ static Str write_out(const Term *term, Str label, Str items, bool negated)
 }
 
 /* role is web, role is not web, role is defined */
-static bool has_is(const Term *term, Str label, size_t pos, SelectorMistake *out)
+static bool detect_is(const Term *term, Str label, size_t pos, SelectorMistake *out)
 {
     Str value = word_from(term->text, skip_space(term->text, pos + 2));
     bool negated = str_eq(value, STR("not"));
@@ -456,7 +457,7 @@ static bool has_is(const Term *term, Str label, size_t pos, SelectorMistake *out
                                          STR_ARG(present || absent ? STR("*") : value)));
 }
 
-static bool has_in(const Term *term, SelectorMistake *out)
+static bool detect_in(const Term *term, SelectorMistake *out)
 {
     Str label = word_from(term->text, 0);
     size_t pos = skip_space(term->text, label.len);
@@ -465,7 +466,7 @@ static bool has_in(const Term *term, SelectorMistake *out)
         return false;
     }
     if (str_eq(word, STR("is"))) {
-        return has_is(term, label, pos, out);
+        return detect_is(term, label, pos, out);
     }
     size_t next = skip_space(term->text, pos + word.len);
     bool is_not_in = str_eq(word, STR("not")) && str_eq(word_from(term->text, next), STR("in"));
@@ -482,15 +483,15 @@ static bool has_in(const Term *term, SelectorMistake *out)
     Str items = open >= term->text.len ? STR_EMPTY : str_from_offset(term->text, open + 1);
     Str message =
         arena_format(term->arena, "'%" STR_FMT "' is not a valid operator", STR_ARG(word));
-    Str written = write_out(term, label, items, negated);
-    return written.len > 0 ? set_mistake_term(term, out, pos, word.len, message, written)
-                           : set_mistake(out, pos, word.len, message,
-                                         negated ? STR("write '!(role=a or role=b)'")
-                                                 : STR("write '(role=a or role=b)'"));
+    Str replacement = format_terms(term, label, items, negated);
+    return replacement.len > 0 ? set_mistake_term(term, out, pos, word.len, message, replacement)
+                               : set_mistake(out, pos, word.len, message,
+                                             negated ? STR("write '!(role=a or role=b)'")
+                                                     : STR("write '(role=a or role=b)'"));
 }
 
 /* role = web, role= web, role =web */
-static bool has_spaced_equals(const Term *term, SelectorMistake *out)
+static bool detect_spaced_equals(const Term *term, SelectorMistake *out)
 {
     size_t pos = str_find(term->text, STR("="), 0);
     if (pos == STR_NOT_FOUND || pos == 0 ||
@@ -512,14 +513,15 @@ static bool has_spaced_equals(const Term *term, SelectorMistake *out)
 }
 
 /* role:web, role: web */
-static bool has_colon(const Term *term, SelectorMistake *out)
+static bool detect_colon(const Term *term, SelectorMistake *out)
 {
     size_t pos = str_find(term->text, STR(":"), 0);
     Str label = str_slice(term->text, 0, pos);
     Str value = pos == STR_NOT_FOUND ? STR_EMPTY : str_trim(str_from_offset(term->text, pos + 1));
-    Str written = compare_fact(term, label, value);
-    if (written.len > 0) {
-        return set_mistake_term(term, out, pos, 1, STR("a fact is compared with '=='"), written);
+    Str replacement = compare_fact(term, label, value);
+    if (replacement.len > 0) {
+        return set_mistake_term(term, out, pos, 1, STR("a fact is compared with '=='"),
+                                replacement);
     }
     return label.len > 0 && value.len > 0 && selector_is_plain(label) && selector_is_plain(value) &&
            str_find(value, STR(":"), 0) == STR_NOT_FOUND && ascii_is_name(value.data[0]) &&
@@ -583,7 +585,7 @@ static Str pattern_text(const Term *term, const Pattern *pattern)
     Str others = buf_str(&pattern->others);
     bool several = pattern->any_count > 1;
     if (pattern->all) {
-        return others.len > 0 ? str_from_offset(others, 5) : STR("*"); /* behind " and " */
+        return others.len > 0 ? str_from_offset(others, 5) : STR("*"); /* without " and " */
     }
     for (uint32_t i = 0; i < pattern->any_count; i++) {
         buf_put_format(&text, "%s%" STR_FMT,
@@ -596,7 +598,7 @@ static Str pattern_text(const Term *term, const Pattern *pattern)
     return buf_str(&text);
 }
 
-static bool is_ansible_pattern(const Term *term, SelectorMistake *out)
+static bool detect_ansible_pattern(const Term *term, SelectorMistake *out)
 {
     Pattern pattern = { .others = buf_make_in(term->arena, BUF_UNLIMITED),
                         .operator_at = STR_NOT_FOUND };
@@ -625,7 +627,7 @@ static bool is_ansible_pattern(const Term *term, SelectorMistake *out)
 }
 
 /* @web of clustershell and of files of Ansible, %web of Puppet and sudo */
-static bool is_group(const Term *term, SelectorMistake *out)
+static bool detect_group(const Term *term, SelectorMistake *out)
 {
     if (term->text.len < 2 || (term->text.data[0] != '@' && term->text.data[0] != '%') ||
         !selector_is_plain(term->text) || str_find(term->text, STR("="), 0) != STR_NOT_FOUND) {
@@ -644,7 +646,7 @@ static bool is_group(const Term *term, SelectorMistake *out)
 }
 
 /* ~web.*, ^web, /web\d/, web\d+, web$ */
-static bool is_regex(const Term *term, SelectorMistake *out)
+static bool detect_regex(const Term *term, SelectorMistake *out)
 {
     Str text = term->text;
     if (text.len < 2 || find_quote(text) < text.len || word_from(text, 0).len < text.len) {
@@ -660,7 +662,7 @@ static bool is_regex(const Term *term, SelectorMistake *out)
 }
 
 /* A character that is valid in labels or patterns only. */
-static bool has_no_name(const Term *term, SelectorMistake *out)
+static bool detect_no_name(const Term *term, SelectorMistake *out)
 {
     Str text = term->text;
     if (!selector_is_plain(text) || str_find(text, STR("="), 0) != STR_NOT_FOUND) {
@@ -679,7 +681,7 @@ static bool has_no_name(const Term *term, SelectorMistake *out)
     return false;
 }
 
-static bool is_all(const Term *term, SelectorMistake *out)
+static bool detect_all(const Term *term, SelectorMistake *out)
 {
     if (!str_eq(term->text, STR("all"))) {
         return false;
@@ -690,7 +692,7 @@ static bool is_all(const Term *term, SelectorMistake *out)
     return true;
 }
 
-static bool has_comma(const Term *term, SelectorMistake *out)
+static bool detect_comma(const Term *term, SelectorMistake *out)
 {
     size_t pos = str_find(term->text, STR(","), 0);
     return pos != STR_NOT_FOUND && pos < find_quote(term->text) &&
@@ -733,7 +735,7 @@ static bool continues_expression(Str word)
 
 /* Two terms without an operator. In expressions, only with words that cannot start or continue an
  * expression. */
-static bool has_no_join(const Term *term, SelectorMistake *out)
+static bool detect_missing_operator(const Term *term, SelectorMistake *out)
 {
     Str first = word_from(term->text, 0);
     size_t pos = skip_space(term->text, first.len), equals = str_find(first, STR("="), 0);
@@ -752,7 +754,7 @@ static bool has_no_join(const Term *term, SelectorMistake *out)
 }
 
 /* {{ vars.role }} */
-static bool has_braces(const Term *term, SelectorMistake *out)
+static bool detect_braces(const Term *term, SelectorMistake *out)
 {
     return str_starts(term->text, STR("{{")) && str_ends(term->text, STR("}}")) &&
            set_mistake(out, 0, term->text.len, STR("a selector is not a template"),
@@ -760,7 +762,7 @@ static bool has_braces(const Term *term, SelectorMistake *out)
 }
 
 /* labels.role=web */
-static bool has_labels(const Term *term, SelectorMistake *out)
+static bool detect_labels(const Term *term, SelectorMistake *out)
 {
     size_t equals = str_find(term->text, STR("="), 0);
     Str lead = STR("labels.");
@@ -775,13 +777,13 @@ static bool has_labels(const Term *term, SelectorMistake *out)
 bool selector_mistake_find(Arena *arena, Str text, bool expressions, SelectorMistake *out)
 {
     static bool (*const checks[])(const Term *term, SelectorMistake *out) = {
-        has_prefix,    has_open_quote,   is_ansible_pattern,
-        has_ampersand, has_bars,         has_open_bracket,
-        has_range,     has_quoted_value, has_double_equals,
-        has_tilde,     has_in,           has_spaced_equals,
-        has_comma,     has_colon,        has_no_join,
-        is_group,      is_regex,         is_all,
-        has_no_name,   has_braces,       has_labels,
+        detect_prefix,    detect_open_quote,   detect_ansible_pattern,
+        detect_ampersand, detect_bars,         detect_open_bracket,
+        detect_range,     detect_quoted_value, detect_double_equals,
+        detect_tilde,     detect_in,           detect_spaced_equals,
+        detect_comma,     detect_colon,        detect_missing_operator,
+        detect_group,     detect_regex,        detect_all,
+        detect_no_name,   detect_braces,       detect_labels,
     };
     const Term term = { arena, text, expressions };
     for (size_t i = 0; i < COUNT_OF(checks); i++) {

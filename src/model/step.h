@@ -61,7 +61,7 @@ extern const Condition condition_none; /* absent */
 
 typedef struct Serialize {
     bool is_set;
-    int64_t count; /* 0 if `percent` is given */
+    int64_t count; /* 0 if `percent` is set */
     int64_t percent;
     bool fail_after_all_ran;
     int64_t max_failures; /* -1: not given */
@@ -90,12 +90,11 @@ typedef struct StepSpec {
     Value action_location;
     const Module *module;
     const Action *action;
-    const Dynamic **params; /* by index in the action's row; NULL if not given */
-    uint64_t params_set;    /* bit i: params[i] is given */
-    uint64_t
-        params_by_foreign_name; /* it is given under the name of another tool, which is reported */
-    bool params_unreadable;     /* invalid, and reported: cannot tell which are missing */
-    bool params_invalid;        /* some are, and reported: cross-parameter checks are skipped */
+    const Dynamic **params;          /* by index in the action's row; NULL if not set */
+    uint64_t params_set;             /* bit i: params[i] is set */
+    uint64_t params_by_foreign_name; /* set under a name from another tool, which is reported */
+    bool params_unreadable;          /* invalid, and reported: cannot tell which are missing */
+    bool params_invalid; /* some are, and reported: cross-parameter checks are skipped */
     /* By index: converted values that do not depend on the run: constants and the row's defaults.
      * Missing if a template must be evaluated, and if there is neither. Resolved types as
      * written. */
