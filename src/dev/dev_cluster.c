@@ -31,7 +31,7 @@ enum {
 struct DevCluster {
     Arena *arena;
     DevOptions options;
-    DevDirectory location;
+    DevDirectory directory;
     DevHub hub;
     pid_t hub_process;
     Loop *loop;
@@ -70,10 +70,10 @@ static void fail(DevCluster *cluster, ErrorKind kind, Str text)
 static Str log_tail(const DevCluster *cluster, uint32_t node)
 {
     Arena *arena = cluster->arena;
-    const char *own = dev_node_directory(arena, cluster->location.path, node);
+    const char *directory = dev_node_directory(arena, cluster->directory.path, node);
     Str text;
     Error err;
-    if (!file_read(arena, arena_format(arena, "%s/log", own).data, LOG_MAX, &text, &err)) {
+    if (!file_read(arena, arena_format(arena, "%s/log", directory).data, LOG_MAX, &text, &err)) {
         return STR_EMPTY;
     }
     return process_summary(arena,
@@ -182,7 +182,7 @@ static void on_terminate(void *context)
 }
 
 /* The user's command receives SIGINT directly from the terminal. */
-static void interrupted(void *context)
+static void on_interrupt(void *context)
 {
     DevCluster *cluster = context;
     if (cluster->child == NULL) {
@@ -198,7 +198,7 @@ static int start_ms(const DevCluster *cluster)
     return cluster->options.systemd ? START_SYSTEMD_MS : START_MS;
 }
 
-static void start_timed_out(void *context)
+static void on_start_timeout(void *context)
 {
     DevCluster *cluster = context;
     for (uint32_t i = 0; i < cluster->options.nodes; i++) {
@@ -230,36 +230,36 @@ bool dev_cluster_open(Arena *arena, const DevOptions *options, DevCluster **out,
     cluster->arena = arena;
     cluster->options = *options;
     if ((options->systemd && !check_systemd(err)) ||
-        !dev_directory_create(arena, options->nodes, &cluster->location, err)) {
+        !dev_directory_create(arena, options->nodes, &cluster->directory, err)) {
         return false;
     }
     if (options->systemd &&
-        !dev_directory_add_groups(&cluster->location, arena, options->nodes, err)) {
-        dev_directory_remove(&cluster->location);
+        !dev_directory_add_groups(&cluster->directory, arena, options->nodes, err)) {
+        dev_directory_remove(&cluster->directory);
         return false;
     }
-    cluster->hub = (DevHub){ .path = cluster->location.path,
+    cluster->hub = (DevHub){ .path = cluster->directory.path,
                              .count = options->nodes,
                              .port = options->port,
                              .is_port_fixed = options->is_port_fixed,
                              .is_root = privileges_are_root(),
-                             .group = cluster->location.group,
+                             .group = cluster->directory.group,
                              .shared = options->shared };
     ForkChildOptions hub = { .run = dev_hub_run, .context = &cluster->hub };
     if (!fork_child_start(&hub, &cluster->hub_process, &channel, err)) {
-        dev_directory_remove(&cluster->location);
+        dev_directory_remove(&cluster->directory);
         return false;
     }
     cluster->loop = loop_new();
     cluster->signals = daemon_new(cluster->loop, &(DaemonEvents){ .stop = on_terminate,
-                                                                  .interrupt = interrupted,
+                                                                  .interrupt = on_interrupt,
                                                                   .reload = on_terminate,
                                                                   .context = cluster });
     DevChannelOptions channel_options = {
         .loop = cluster->loop, .on_line = on_hub_line, .on_closed = on_hub_exit, .context = cluster
     };
     cluster->channel = dev_channel_open(&channel_options, channel);
-    loop_timer_init(&cluster->limit, cluster->loop, start_timed_out, cluster);
+    loop_timer_init(&cluster->limit, cluster->loop, on_start_timeout, cluster);
     loop_timer_start(&cluster->limit, start_ms(cluster));
     loop_timer_init(&cluster->stop_timer, cluster->loop, kill_after_grace, cluster);
     *out = cluster;
@@ -282,12 +282,12 @@ void dev_cluster_close(DevCluster *cluster)
     if (cluster->is_subreaper) {
         (void)descendants_end();
     }
-    dev_directory_remove(&cluster->location);
+    dev_directory_remove(&cluster->directory);
 }
 
 /* --- Waiting --------------------------------------------------------------------------------- */
 
-static bool is_live(const DevCluster *cluster, uint32_t count)
+static bool have_sessions(const DevCluster *cluster, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         if (!cluster->has_session[i]) {
@@ -297,7 +297,7 @@ static bool is_live(const DevCluster *cluster, uint32_t count)
     return true;
 }
 
-static bool end_error(const DevCluster *cluster, Error *err)
+static bool stop_error(const DevCluster *cluster, Error *err)
 {
     if (cluster->has_failed) {
         *err = cluster->failure;
@@ -306,17 +306,17 @@ static bool end_error(const DevCluster *cluster, Error *err)
     return error_set(err, ERROR_UNAVAILABLE, "stopped by request");
 }
 
-static bool wait_live(DevCluster *cluster, uint32_t count, Error *err)
+static bool wait_for_sessions(DevCluster *cluster, uint32_t count, Error *err)
 {
-    while (!is_live(cluster, count) && !cluster->has_failed && !cluster->stop_requested) {
+    while (!have_sessions(cluster, count) && !cluster->has_failed && !cluster->stop_requested) {
         loop_run(cluster->loop);
     }
-    return (!cluster->has_failed && !cluster->stop_requested) || end_error(cluster, err);
+    return (!cluster->has_failed && !cluster->stop_requested) || stop_error(cluster, err);
 }
 
 bool dev_cluster_wait_server(DevCluster *cluster, Error *err)
 {
-    return wait_live(cluster, 1, err);
+    return wait_for_sessions(cluster, 1, err);
 }
 
 void dev_cluster_join(DevCluster *cluster, Str token, Str ca_pin)
@@ -327,7 +327,7 @@ void dev_cluster_join(DevCluster *cluster, Str token, Str ca_pin)
 
 bool dev_cluster_wait_nodes(DevCluster *cluster, Error *err)
 {
-    return wait_live(cluster, cluster->options.nodes, err);
+    return wait_for_sessions(cluster, cluster->options.nodes, err);
 }
 
 bool dev_cluster_is_interrupted(const DevCluster *cluster)
@@ -337,12 +337,12 @@ bool dev_cluster_is_interrupted(const DevCluster *cluster)
 
 const char *dev_cluster_run_dir(const DevCluster *cluster)
 {
-    return dev_run_dir(cluster->arena, cluster->location.path, 0);
+    return dev_run_dir(cluster->arena, cluster->directory.path, 0);
 }
 
 bool dev_cluster_publish(DevCluster *cluster, Str ca_pin, Str token, Value *description, Error *err)
 {
-    DevDescription data = { .path = cluster->location.path,
+    DevDescription data = { .path = cluster->directory.path,
                             .port = cluster->port,
                             .count = cluster->options.nodes,
                             .processes = cluster->processes,
@@ -351,7 +351,7 @@ bool dev_cluster_publish(DevCluster *cluster, Str ca_pin, Str token, Value *desc
     cluster->is_ready = true;
     loop_timer_stop(&cluster->limit);
     *description = dev_describe(cluster->arena, &data);
-    return dev_directory_publish(&cluster->location, cluster->arena, *description, err);
+    return dev_directory_publish(&cluster->directory, cluster->arena, *description, err);
 }
 
 bool dev_cluster_wait(DevCluster *cluster, Error *err)
@@ -359,7 +359,7 @@ bool dev_cluster_wait(DevCluster *cluster, Error *err)
     while (!cluster->has_failed && !cluster->stop_requested) {
         loop_run(cluster->loop);
     }
-    return !cluster->has_failed || end_error(cluster, err);
+    return !cluster->has_failed || stop_error(cluster, err);
 }
 
 static void on_child_exit(void *context, ChildExit end)
@@ -394,5 +394,5 @@ bool dev_cluster_run(DevCluster *cluster, const char *const *argv, const char *c
         end = (ChildExit){ .by_signal = true, .status = SIGINT };
     }
     *code = end.by_signal ? 128 + end.status : end.status;
-    return cluster->child_has_ended || end_error(cluster, err);
+    return cluster->child_has_ended || stop_error(cluster, err);
 }

@@ -57,7 +57,7 @@ static bool start_agent(NodeProcess *process, Error *err)
 {
     const DevNode *node = process->node;
     Arena *arena = process->arena;
-    const char *own = dev_node_directory(arena, node->path, node->index);
+    const char *directory = dev_node_directory(arena, node->path, node->index);
     const OverlayBind binds[] = {
         { .path = "/var/lib/eden" },
         { .path = "/etc/eden" },
@@ -65,7 +65,7 @@ static bool start_agent(NodeProcess *process, Error *err)
         { .path = node->shared, .outside = node->shared, .is_read_only = true },
     };
     ContainerSettings settings = {
-        .directory = arena_format(arena, "%s/space", own).data,
+        .directory = arena_format(arena, "%s/space", directory).data,
         .name = dev_node_name(arena, node->index),
         .link = DEV_LINK,
         .address = dev_node_address(arena, node->index),
@@ -76,7 +76,7 @@ static bool start_agent(NodeProcess *process, Error *err)
         .binds = binds,
         .bind_count = COUNT_OF(binds) - (node->shared == NULL ? 1 : 0),
     };
-    return container_open_log(arena_format(arena, "%s/log", own).data, &process->log, err) &&
+    return container_open_log(arena_format(arena, "%s/log", directory).data, &process->log, err) &&
            (node->group == NULL || cgroup_open(arena, node->group, &process->group, err)) &&
            container_enter(arena, &settings, &process->overlay, err);
 }
@@ -173,7 +173,7 @@ typedef struct Hub Hub;
 typedef struct Node {
     Hub *hub;
     DevNode settings; /* settings of its process */
-    pid_t process;    /* 0: none */
+    pid_t pid;        /* 0: none */
     DevChannel *channel;
 } Node;
 
@@ -271,15 +271,15 @@ static bool start_node(Hub *hub, uint32_t index, Error *err)
     DevChannelOptions channel_options = {
         .loop = hub->loop, .on_line = on_node_line, .on_closed = on_node_exit, .context = node
     };
-    if (!fork_child_start(&options, &node->process, &channel, err)) {
+    if (!fork_child_start(&options, &node->pid, &channel, err)) {
         return false;
     }
     node->channel = dev_channel_open(&channel_options, channel);
     const char *veth_name = arena_format(&hub->arena, "eden%u", index + 1).data;
-    if (!link_create_veth(veth_name, BRIDGE, DEV_LINK, node->process, err)) {
+    if (!link_create_veth(veth_name, BRIDGE, DEV_LINK, node->pid, err)) {
         return false;
     }
-    dev_channel_send(hub->owner, "node %u %ld", index, (long)node->process);
+    dev_channel_send(hub->owner, "node %u %ld", index, (long)node->pid);
     dev_channel_send(node->channel, "go");
     return true;
 }
@@ -297,14 +297,14 @@ static bool start_nodes(Hub *hub, Error *err)
 static void end_nodes(Hub *hub)
 {
     for (uint32_t i = 0; i < hub->settings->count; i++) {
-        if (hub->nodes[i].process != 0) {
+        if (hub->nodes[i].pid != 0) {
             dev_channel_close(hub->nodes[i].channel);
-            fork_child_kill(hub->nodes[i].process);
+            fork_child_kill(hub->nodes[i].pid);
         }
     }
     for (uint32_t i = 0; i < hub->settings->count; i++) {
-        if (hub->nodes[i].process != 0) {
-            fork_child_wait(hub->nodes[i].process);
+        if (hub->nodes[i].pid != 0) {
+            fork_child_wait(hub->nodes[i].pid);
         }
     }
 }

@@ -13,10 +13,10 @@
 
 enum {
     /* Longer secrets are found complete or by line, but not if split into characters. */
-    LOOSE_LONGEST = 4096,
+    LOOSE_LENGTH_MAX = 4096,
 };
 
-static Str folded(Arena *arena, Str text)
+static Str lowercase_copy(Arena *arena, Str text)
 {
     char *copy = arena_alloc(arena, text.len + 1);
     for (size_t i = 0; i < text.len; i++) {
@@ -49,14 +49,14 @@ typedef VEC(Str) Texts;
 static void push_cases(Arena *arena, Str secret, Texts *texts)
 {
     static const CaseMapping mappings[] = { CASE_LOWER, CASE_UPPER, CASE_TITLE };
-    VEC_PUSH(arena, texts, folded(arena, secret));
+    VEC_PUSH(arena, texts, lowercase_copy(arena, secret));
     if (utf8_is_ascii(secret) || !utf8_is_valid(secret)) {
         return;
     }
     for (size_t i = 0; i < COUNT_OF(mappings); i++) {
         Str text = to_case(arena, secret, mappings[i]);
-        if (text.len >= SCRUB_SHORTEST) {
-            VEC_PUSH(arena, texts, folded(arena, text));
+        if (text.len >= SCRUB_LENGTH_MIN) {
+            VEC_PUSH(arena, texts, lowercase_copy(arena, text));
         }
     }
 }
@@ -72,7 +72,7 @@ static Matcher *loose_matcher(Arena *arena, const Texts *texts, Loose loose)
     Texts needles = { 0 };
     for (uint32_t i = 0; i < texts->len; i++) {
         Str needle = scrub_strip_text(arena, texts->items[i], loose);
-        if (needle.len >= SCRUB_SHORTEST && needle.len <= LOOSE_LONGEST) {
+        if (needle.len >= SCRUB_LENGTH_MIN && needle.len <= LOOSE_LENGTH_MAX) {
             VEC_PUSH(arena, &needles, needle);
         }
     }
@@ -178,13 +178,13 @@ DecodedStream decoded_stream_make(Search *search)
 void decoded_stream_end(Search *search, const DecodedStream *stream)
 {
     size_t depth = matcher_depth(search->matcher, stream->state);
-    if (search->cut && depth >= SCRUB_SHORTEST) {
+    if (search->is_truncated && depth >= SCRUB_LENGTH_MIN) {
         search_add(search, decoded_stream_start(stream, depth), search->text.len);
     }
 }
 
 /* Whether a line ends here, or is visibly truncated here. */
-static bool is_line_cut(Str text, size_t pos)
+static bool is_line_end_or_truncated(Str text, size_t pos)
 {
     Str rest = str_from_offset(text, pos);
     char c = rest.len > 0 ? rest.data[0] : '\n';
@@ -194,10 +194,10 @@ static bool is_line_cut(Str text, size_t pos)
 
 /* Programs truncate lines to the width of the terminal. Adds a secret of which at least half
  * precedes the end of a line; returns the length of that part. */
-static size_t add_cut_line(Search *search, uint32_t state, size_t pos)
+static size_t add_truncated_secret(Search *search, uint32_t state, size_t pos)
 {
     size_t partial = matcher_partial(search->matcher, state);
-    if (partial < SCRUB_CERTAIN_MIN || !is_line_cut(search->text, pos)) {
+    if (partial < SCRUB_CERTAIN_MIN || !is_line_end_or_truncated(search->text, pos)) {
         return 0;
     }
     search_add(search, pos - partial, pos);
@@ -208,7 +208,7 @@ static void search_raw(Search *search)
 {
     const unsigned char *fold = search->scrubber->fold;
     uint32_t state = MATCHER_START;
-    size_t cut = 0;
+    size_t truncated_len = 0;
     for (size_t pos = 0; pos < search->text.len; pos++) {
         unsigned char byte = fold[(unsigned char)search->text.data[pos]];
         if (state == MATCHER_START && search->first[byte] == MATCHER_START) {
@@ -219,16 +219,16 @@ static void search_raw(Search *search)
         if (len > 0) {
             search_found(search, len, pos + 1 - len, pos + 1);
         }
-        len = add_cut_line(search, state, pos + 1);
-        cut = len > cut ? len : cut;
+        len = add_truncated_secret(search, state, pos + 1);
+        truncated_len = len > truncated_len ? len : truncated_len;
     }
     size_t depth = matcher_depth(search->matcher, state);
-    if (search->cut && depth >= SCRUB_SHORTEST) {
+    if (search->is_truncated && depth >= SCRUB_LENGTH_MIN) {
         search_add(search, search->text.len - depth, search->text.len);
     }
     search->longest_raw = search->longest;
     search->raw_count = search->found.len;
-    search->longest = cut > search->longest ? cut : search->longest;
+    search->longest = truncated_len > search->longest ? truncated_len : search->longest;
 }
 
 static int compare_ranges(const void *a, const void *b)
@@ -264,16 +264,16 @@ static void put_scrubbed(Search *search, Buf *out)
     buf_put(out, str_from_offset(search->text, done));
 }
 
-static Search search_all(const Scrubber *scrubber, Str text, bool cut, bool nested)
+static Search search_all(const Scrubber *scrubber, Str text, bool truncated_len, bool nested)
 {
     Search search = { .scrubber = scrubber,
                       .matcher = scrubber->matcher,
                       .first = matcher_first(scrubber->matcher),
                       .text = text,
-                      .cut = cut,
+                      .is_truncated = truncated_len,
                       .nested = nested };
     arena_init(&search.arena, ARENA_UNLIMITED);
-    if (text.len < SCRUB_SHORTEST || matcher_longest(scrubber->matcher) == 0) {
+    if (text.len < SCRUB_LENGTH_MIN || matcher_longest(scrubber->matcher) == 0) {
         return search;
     }
     search_raw(&search);
@@ -310,9 +310,9 @@ void search_nested_text(Search *search, Str decoded, size_t start, size_t end)
     arena_clear(&nested.arena);
 }
 
-static void apply(const Scrubber *scrubber, Str text, bool cut, Buf *out)
+static void apply(const Scrubber *scrubber, Str text, bool truncated_len, Buf *out)
 {
-    Search search = search_all(scrubber, text, cut, false);
+    Search search = search_all(scrubber, text, truncated_len, false);
     put_scrubbed(&search, out);
     arena_clear(&search.arena);
 }

@@ -18,7 +18,7 @@
  *
  * Each is replaced by SCRUB_MARK; secrets that touch or overlap become one mark.
  *
- * Secrets shorter than SCRUB_SHORTEST are ignored: they would match everywhere. Time is linear in
+ * Secrets shorter than SCRUB_LENGTH_MIN are ignored: they would match everywhere. Time is linear in
  * the length of the text, regardless of the secrets; memory grows with the secrets and the number
  * of matches. docs/secrets.md documents for users what is found. */
 #pragma once
@@ -32,7 +32,7 @@
 #define SCRUB_MARK "(secret)"
 
 enum {
-    SCRUB_SHORTEST = 4,        /* in bytes */
+    SCRUB_LENGTH_MIN = 4,      /* in bytes */
     SCRUB_BYTES_MAX = 4 << 20, /* of all secrets together */
 };
 
@@ -43,7 +43,7 @@ typedef struct SecretSet {
 } SecretSet;
 
 void secret_set_init(SecretSet *set, Arena *arena);
-/* Secrets shorter than SCRUB_SHORTEST are ignored. */
+/* Secrets shorter than SCRUB_LENGTH_MIN are ignored. */
 void secret_set_add(SecretSet *set, Str secret);
 /* Also adds it without surrounding whitespace, each of its lines, and passwords in URLs: programs
  * print lines separately and indent them. */
@@ -77,7 +77,7 @@ DEFINE_AUTO(Scrubber, scrubber_free)
 /* Appends `text` to `out` without the secrets. */
 void scrubber_apply(const Scrubber *scrubber, Str text, Buf *out);
 /* The same for a truncated text: a prefix of a secret at its end is removed too, if it has
- * SCRUB_SHORTEST bytes or more. */
+ * SCRUB_LENGTH_MIN bytes or more. */
 void scrubber_apply_cut(const Scrubber *scrubber, Str text, Buf *out);
 /* Lengths of the longest secret in `text`, verbatim and in any spelling; 0 if there is none. */
 typedef struct ScrubberMatch {

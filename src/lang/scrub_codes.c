@@ -9,7 +9,7 @@
 enum {
     CODE_END = -1,  /* not part of the encoding */
     CODE_SKIP = -2, /* may occur between characters: line ends, indentation */
-    NESTED_SHORTEST = 8,
+    NESTED_LENGTH_MIN = 8,
     PHASES_MAX = 8,
 };
 
@@ -131,7 +131,7 @@ typedef struct DecodedText {
 static void decoded_text_end(Search *search, DecodedText *nested)
 {
     Str text = buf_str(&nested->text);
-    if (text.len >= NESTED_SHORTEST) {
+    if (text.len >= NESTED_LENGTH_MIN) {
         search_nested_text(search, text, nested->start, nested->end);
     }
     buf_reset(&nested->text);

@@ -378,7 +378,7 @@ static bool is_cut_escape(const Search *search, size_t pos)
         ESCAPE_MAX = 12
     };
     char c = search->text.data[pos];
-    return search->cut && search->text.len - pos < ESCAPE_MAX &&
+    return search->is_truncated && search->text.len - pos < ESCAPE_MAX &&
            (c == '\\' || c == '%' || c == '&' || c == '=');
 }
 

@@ -175,7 +175,7 @@ static void search_split(Search *search, Loose loose, Unescape *unescape)
         pos = range.end;
     }
     size_t depth = matcher_depth(stream.matcher, stream.state);
-    if (search->cut && depth >= SCRUB_CERTAIN_MIN) {
+    if (search->is_truncated && depth >= SCRUB_CERTAIN_MIN) {
         search_add(search, stream.positions[(stream.count - depth) & stream.mask].start, text.len);
     }
 }

@@ -46,8 +46,8 @@ typedef struct Search {
     const Matcher *matcher;
     const uint32_t *first; /* matcher_first() */
     Str text;
-    bool cut;    /* the text may end within a secret */
-    bool nested; /* the text was encoded inside another */
+    bool is_truncated; /* the text may end within a secret */
+    bool nested;       /* the text was encoded inside another */
     Arena arena;
     Ranges found;
     Ranges nested_found; /* found by search_nested_text(), in any order */

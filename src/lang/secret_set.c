@@ -13,12 +13,12 @@ void secret_set_init(SecretSet *set, Arena *arena)
 
 void secret_set_add(SecretSet *set, Str secret)
 {
-    if (secret.len >= SCRUB_SHORTEST && str_map_put(&set->texts, secret, NULL)) {
+    if (secret.len >= SCRUB_LENGTH_MIN && str_map_put(&set->texts, secret, NULL)) {
         set->bytes += secret.len;
     }
 }
 
-/* The password in "scheme://user:password@host", which programs pass on by itself. */
+/* The password in "scheme://user:password@host", which programs may use on its own. */
 static Str url_password(Str url)
 {
     size_t start = str_find(url, STR("://"), 0), end = start;

@@ -92,7 +92,7 @@ static void settle_computed(Secrets *secrets)
 static void add_computed(void *context, Str secret)
 {
     Secrets *secrets = context;
-    if (secret.len >= SCRUB_SHORTEST && !str_map_has(&secrets->known.texts, secret) &&
+    if (secret.len >= SCRUB_LENGTH_MIN && !str_map_has(&secrets->known.texts, secret) &&
         !str_map_has(&secrets->computed.texts, secret)) {
         secret_set_add(&secrets->computed, arena_copy(&secrets->waiting, secret));
         if (secrets->computed.bytes > SCRUB_BYTES_MAX) {

@@ -1,6 +1,6 @@
 /* Input: secrets, one per line up to an empty line, and a text. Invariants: the scrubber removes
  * everything that a plain search finds, and no other literal text; no spelling of a secret
- * survives; a truncated text ends with fewer than SCRUB_SHORTEST bytes of a secret. */
+ * survives; a truncated text ends with fewer than SCRUB_LENGTH_MIN bytes of a secret. */
 #include "base/bug.h"
 #include "base/utf8.h"
 #include "lang/scrub.h"
@@ -169,7 +169,7 @@ static bool is_kept(Str secret, bool marks)
             byte >= 0x80 || ascii_is_alpha(secret.data[i]) || ascii_is_digit(secret.data[i]);
         kept += word || (marks && byte > ' ' && byte != 0x7f);
     }
-    return kept >= SCRUB_SHORTEST;
+    return kept >= SCRUB_LENGTH_MIN;
 }
 
 static bool is_expected(Str secret, Spelling spelling)
@@ -186,7 +186,7 @@ static bool is_expected(Str secret, Spelling spelling)
 static void check_respelled(void *context, Str part)
 {
     World *world = context;
-    BUG_IF(part.len < SCRUB_SHORTEST);
+    BUG_IF(part.len < SCRUB_LENGTH_MIN);
     BUG_IF(str_find(scrubbed(world, part, false), STR(SCRUB_MARK), 0) == STR_NOT_FOUND);
 }
 
@@ -199,7 +199,7 @@ static void check_spelling(World *world, Str secret, Spelling spelling)
     Str clean = scrubbed(world, text, false);
     BUG_IF(str_find(clean, STR(SCRUB_MARK), 0) == STR_NOT_FOUND);
     BUG_IF(scrubber_find(world->scrubber, text, check_respelled, world).any_spelling <
-           SCRUB_SHORTEST);
+           SCRUB_LENGTH_MIN);
     for (size_t cut = 0; cut < text.len; cut += 1 + text.len / 16) {
         (void)scrubbed(world, str_slice(text, 0, cut), true);
     }
@@ -207,7 +207,7 @@ static void check_spelling(World *world, Str secret, Spelling spelling)
 
 static void check_cut(World *world, Str secret)
 {
-    for (size_t len = SCRUB_SHORTEST; len < secret.len; len++) {
+    for (size_t len = SCRUB_LENGTH_MIN; len < secret.len; len++) {
         Str text = joined(world, "<", str_slice(secret, 0, len), "");
         BUG_IF(!str_ends(scrubbed(world, text, true), STR(SCRUB_MARK)));
     }
@@ -220,7 +220,7 @@ static void read_secrets(World *world, Str *rest)
     Error err;
     secret_set_init(&set, &world->arena);
     while (str_split_next(rest, '\n', &line) && line.len > 0) {
-        if (world->count < SECRETS_MAX && line.len >= SCRUB_SHORTEST && line.len <= SECRET_MAX) {
+        if (world->count < SECRETS_MAX && line.len >= SCRUB_LENGTH_MIN && line.len <= SECRET_MAX) {
             world->secrets[world->count++] = line;
             world->is_ascii = world->is_ascii && utf8_is_ascii(line);
             secret_set_add(&set, line);

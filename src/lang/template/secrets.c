@@ -51,7 +51,7 @@ void render_report_ranges(Render *r)
     const Rendered *rendered = r->rendered;
     for (uint32_t i = 0; i < rendered->secret_count && r->settings->secrets.found != NULL; i++) {
         SecretRange range = rendered->secrets[i];
-        bool is_short = range.end - range.start < SCRUB_SHORTEST;
+        bool is_short = range.end - range.start < SCRUB_LENGTH_MIN;
         while (is_short && i + 1 < rendered->secret_count &&
                rendered->secrets[i + 1].start - range.end <= BETWEEN_MAX) {
             range.end = rendered->secrets[++i].end;

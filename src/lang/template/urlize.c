@@ -78,7 +78,7 @@ static bool is_domain(Str host)
 /* A domain that is linked even without a scheme. */
 static bool is_known_domain(Str host)
 {
-    static const Str tops[] = {
+    static const Str top_domains[] = {
         { "com", 3 }, { "net", 3 }, { "int", 3 },  { "edu", 3 },
         { "gov", 3 }, { "org", 3 }, { "info", 4 }, { "mil", 3 },
     };
@@ -88,8 +88,8 @@ static bool is_known_domain(Str host)
     }
     Str top = str_from_offset(host, dot + 1);
     bool known = false;
-    for (size_t i = 0; i < COUNT_OF(tops); i++) {
-        known = known || str_eq_ignore_case(top, tops[i]);
+    for (size_t i = 0; i < COUNT_OF(top_domains); i++) {
+        known = known || str_eq_ignore_case(top, top_domains[i]);
     }
     Str rest = str_slice(host, 0, dot);
     Str label;
@@ -299,7 +299,7 @@ static size_t tail_start(Str word)
     return end;
 }
 
-static size_t count_of(Str text, Str needle)
+static size_t count_occurrences(Str text, Str needle)
 {
     size_t count = 0;
     for (size_t pos = str_find(text, needle, 0); pos != STR_NOT_FOUND;
@@ -310,7 +310,7 @@ static size_t count_of(Str text, Str needle)
 }
 
 /* A URL that contains an opening bracket may also end with the closing one. Returns the new end. */
-static size_t balance(Str word, size_t end)
+static size_t include_closing(Str word, size_t end)
 {
     static const Str pairs[][2] = {
         { { "(", 1 }, { ")", 1 } },
@@ -318,12 +318,12 @@ static size_t balance(Str word, size_t end)
         { { "&lt;", 4 }, { "&gt;", 4 } },
     };
     for (size_t i = 0; i < COUNT_OF(pairs); i++) {
-        size_t opened = count_of(str_slice(word, 0, end), pairs[i][0]);
-        if (opened <= count_of(str_slice(word, 0, end), pairs[i][1])) {
+        size_t opened = count_occurrences(str_slice(word, 0, end), pairs[i][0]);
+        if (opened <= count_occurrences(str_slice(word, 0, end), pairs[i][1])) {
             continue;
         }
-        size_t moves = count_of(str_from_offset(word, end), pairs[i][1]);
-        for (size_t k = 0; k < opened && k < moves; k++) {
+        size_t available = count_occurrences(str_from_offset(word, end), pairs[i][1]);
+        for (size_t k = 0; k < opened && k < available; k++) {
             end = str_find(word, pairs[i][1], end) + pairs[i][1].len;
         }
     }
@@ -335,7 +335,7 @@ static void put_word(const Link *link, Str word, Buf *out)
     size_t head = head_bytes(word);
     buf_put(out, str_slice(word, 0, head));
     word = str_from_offset(word, head);
-    size_t end = balance(word, tail_start(word));
+    size_t end = include_closing(word, tail_start(word));
     put_middle(link, str_slice(word, 0, end), out);
     buf_put(out, str_from_offset(word, end));
 }

@@ -563,7 +563,7 @@ static Str cut_scrubbed(const Scrubber *scrubber, Str text)
     return arena_copy(&arena, buf_str(&out));
 }
 
-/* Wherever a text is truncated, less than SCRUB_SHORTEST bytes of the secret remain. */
+/* Wherever a text is truncated, less than SCRUB_LENGTH_MIN bytes of the secret remain. */
 static void the_start_of_a_secret_at_a_truncation_is_removed(void **state)
 {
     Str secret = STR("s3cr3t \"hunter2\"");
