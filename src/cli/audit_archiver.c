@@ -11,7 +11,7 @@
 #include "lang/duration.h"
 #include "sys/clock.h"
 #include "sys/file.h"
-#include "sys/file_draft.h"
+#include "sys/file_stream.h"
 
 enum {
     PAGE = 200,               /* entries per request */

@@ -6,7 +6,7 @@
 #include "cli/audit_archiver.h"
 #include "cli/daemon_command.h"
 #include "cli/output.h"
-#include "sys/file_reader.h"
+#include "sys/file_stream.h"
 
 /* --- Single file ----------------------------------------------------------------------------- */
 

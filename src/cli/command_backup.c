@@ -12,7 +12,7 @@
 #include "sys/clock.h"
 #include "sys/directory.h"
 #include "sys/file.h"
-#include "sys/file_draft.h"
+#include "sys/file_stream.h"
 
 enum {
     FIRST_BYTE_MS = 60 * 1000, /* for the first byte */

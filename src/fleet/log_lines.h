@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "run/run_events.h"
-#include "sys/file_reader.h"
+#include "sys/file_stream.h"
 
 /* `{"node":"web1",`: the start of every line of the node. */
 void log_line_put_prefix(Buf *out, Str node);

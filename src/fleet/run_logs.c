@@ -17,7 +17,7 @@
 #include "lang/json.h"
 #include "run/run_events.h"
 #include "sys/append_file.h"
-#include "sys/file_reader.h"
+#include "sys/file_stream.h"
 #include "sys/worker.h"
 
 #define SUFFIX ".ndjson"

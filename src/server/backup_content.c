@@ -13,7 +13,7 @@
 #include "server/create_cluster.h"
 #include "server/store_copy.h"
 #include "store/load.h"
-#include "sys/file_draft.h"
+#include "sys/file_stream.h"
 #include "sys/loop.h"
 
 enum {

@@ -5,7 +5,7 @@
 #include "backup/backup_manifest.h"
 #include "pki/p256_public.h"
 #include "server/server_settings.h"
-#include "sys/file_reader.h"
+#include "sys/file_stream.h"
 
 #define BACKUP_OPENED "opened" /* subdirectory with the store that was loaded from the backup */
 

@@ -2,8 +2,7 @@
 
 #include "store/dump.h"
 #include "store/load.h"
-#include "sys/file_draft.h"
-#include "sys/file_reader.h"
+#include "sys/file_stream.h"
 
 /* --- Loading --------------------------------------------------------------------------------- */
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "sys/file_error.h"
+#include "sys/file_io.h"
 
 bool append_file_open(const Directory *directory, const char *name, AppendFile *out, Error *err)
 {
@@ -41,20 +41,9 @@ bool append_file_read_from(const AppendFile *file, int64_t offset, Arena *arena,
                            Str *out, Error *err)
 {
     char *data = arena_alloc(arena, max + 1);
-    size_t len = 0;
-    while (len < max) {
-        ssize_t got =
-            pread(file->descriptor, data + len, max - len, (off_t)(offset + (int64_t)len));
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got < 0) {
-            return file_error(err, errno, file->name);
-        }
-        if (got == 0) {
-            break;
-        }
-        len += (size_t)got;
+    size_t len;
+    if (!read_at(file->descriptor, offset, data, max, &len)) {
+        return file_error(err, errno, file->name);
     }
     *out = str_from(data, len);
     return true;

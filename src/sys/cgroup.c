@@ -1,6 +1,5 @@
 #include "sys/cgroup.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -12,7 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sys/file_error.h"
+#include "sys/file.h"
+#include "sys/file_io.h"
 
 enum {
     DESCRIPTORS_MAX = 16, /* between attempts to remove a group */
@@ -183,15 +183,13 @@ void cgroup_sweep(const char *path, bool (*is_left)(void *context, Str name), vo
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    DIR *directory = opendir(path);
-    for (struct dirent *entry; directory != NULL && (entry = readdir(directory)) != NULL;) {
-        const char *group = arena_format(&arena, "%s/%s%c", path, entry->d_name, '\0').data;
-        if (entry->d_type == DT_DIR && is_left(context, str_from_c(entry->d_name)) &&
+    DIR *entries = opendir(path);
+    for (const char *name; entries != NULL && (name = entries_next(entries)) != NULL;) {
+        const char *group = arena_format(&arena, "%s/%s%c", path, name, '\0').data;
+        if (file_is_directory(group) && is_left(context, str_from_c(name)) &&
             !is_populated(group)) {
             (void)nftw(group, remove_one, DESCRIPTORS_MAX, FTW_DEPTH | FTW_PHYS);
         }
     }
-    if (directory != NULL) {
-        closedir(directory);
-    }
+    entries_close(entries);
 }

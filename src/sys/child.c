@@ -14,7 +14,7 @@
 #include "base/bug.h"
 #include "base/memory.h"
 #include "base/str.h"
-#include "sys/file_error.h"
+#include "sys/file_io.h"
 
 struct Child {
     ChildOptions options;

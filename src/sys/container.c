@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "sys/container_init.h"
-#include "sys/file_error.h"
+#include "sys/file_io.h"
 #include "sys/kernel_guard.h"
 #include "sys/link.h"
 

@@ -21,7 +21,7 @@
 #include "sys/cgroup.h"
 #include "sys/clock.h"
 #include "sys/container.h"
-#include "sys/file_error.h"
+#include "sys/file_io.h"
 #include "sys/kernel_guard.h"
 
 enum {

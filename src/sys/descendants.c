@@ -1,6 +1,5 @@
 #include "sys/descendants.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/bug.h"
+#include "sys/file_io.h"
 
 enum {
     POLL_MS = 10,
@@ -53,17 +53,12 @@ static void signal_listed(const char *path, int number)
 static void signal_children(int number)
 {
     DIR *threads = opendir("/proc/self/task");
-    const struct dirent *entry;
-    while (threads != NULL && (entry = readdir(threads)) != NULL) {
+    for (const char *thread; threads != NULL && (thread = entries_next(threads)) != NULL;) {
         char path[300];
-        if (entry->d_name[0] != '.') {
-            snprintf(path, sizeof path, "/proc/self/task/%s/children", entry->d_name);
-            signal_listed(path, number);
-        }
+        snprintf(path, sizeof path, "/proc/self/task/%s/children", thread);
+        signal_listed(path, number);
     }
-    if (threads != NULL) {
-        closedir(threads);
-    }
+    entries_close(threads);
 }
 
 static bool is_childless(void)

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "sys/child.h"
-#include "sys/file_error.h"
+#include "sys/file_io.h"
 
 static int spawn(const char *const *argv, pid_t *pid)
 {

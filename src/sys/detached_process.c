@@ -19,7 +19,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "sys/child.h"
-#include "sys/file_error.h"
+#include "sys/file_io.h"
 #include "sys/own_unit.h"
 #include "sys/vfork_child.h"
 

@@ -1,6 +1,5 @@
 #include "sys/directory.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,18 +8,14 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/vec.h"
-#include "sys/clock.h"
 #include "sys/file.h"
-#include "sys/file_error.h"
+#include "sys/file_io.h"
 #include "sys/open_trusted.h"
 
 enum {
     REMOVE_DEPTH = 128, /* nested directories */
     NAME_BYTES = 300,
-    NAME_TRIES = 16,
-    READ_PIECE = 16 << 10,
     DISK_RESERVE = 64 << 20,
     DISK_RESERVE_DIVISOR = 16,
     FILES_RESERVE = 1000,
@@ -106,117 +101,69 @@ void directory_close(Directory *directory)
     directory->descriptor = -1;
 }
 
-static bool read_whole(int descriptor, Arena *arena, size_t max, Str *out, int *number)
+/* Opens a regular file for reading. */
+static bool open_file(const Directory *directory, const char *name, int *out, struct stat *status,
+                      Error *err)
 {
-    struct stat status;
-    if (fstat(descriptor, &status) != 0) {
-        *number = errno;
-        return false;
+    int descriptor =
+        openat(directory->descriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    bool ok = descriptor >= 0 && fstat(descriptor, status) == 0;
+    int number = ok ? EINVAL : errno;
+    if (ok && S_ISREG(status->st_mode)) {
+        *out = descriptor;
+        return true;
     }
-    if (!S_ISREG(status.st_mode) || (uint64_t)status.st_size > max) {
-        *number = S_ISREG(status.st_mode) ? EFBIG : EINVAL;
-        return false;
+    if (descriptor >= 0) {
+        close(descriptor);
     }
-    Buf text = buf_make_in(arena, max);
-    for (;;) {
-        size_t left = status.st_size > (off_t)text.len ? (size_t)status.st_size - text.len : 0;
-        size_t piece = left > 0 ? left : READ_PIECE;
-        piece = piece > max - text.len ? max - text.len : piece;
-        if (piece == 0) {
-            break;
-        }
-        if (!buf_reserve(&text, piece)) {
-            *number = EFBIG;
-            return false;
-        }
-        ssize_t got = read(descriptor, text.data + text.len, piece);
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got < 0) {
-            *number = errno;
-            return false;
-        }
-        if (got == 0) {
-            break;
-        }
-        text.len += (size_t)got;
-    }
-    *out = buf_str(&text);
-    return true;
+    return directory_error(err, number, directory, name);
+}
+
+/* After reading a file. Always false. */
+static bool read_error(Error *err, int number, const Directory *directory, const char *name,
+                       size_t max)
+{
+    char path[NAME_BYTES + sizeof directory->path];
+    snprintf(path, sizeof path, "%s/%s", directory->path, name);
+    return file_read_error(err, number, path, max);
 }
 
 bool directory_read(const Directory *directory, Arena *arena, const char *name, size_t max,
                     Str *out, Error *err)
 {
-    int descriptor =
-        openat(directory->descriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (descriptor < 0) {
-        return directory_error(err, errno, directory, name);
-    }
-    int number = 0;
-    bool ok = read_whole(descriptor, arena, max, out, &number);
-    close(descriptor);
-    if (!ok && number == EFBIG) {
-        return error_set(err, ERROR_LIMIT, "%s/%s: larger than %zu bytes", directory->path, name,
-                         max);
-    }
-    return ok || directory_error(err, number, directory, name);
-}
-
-/* Reads up to `max` bytes, and one more to detect a file that is too large. */
-static bool read_private(int descriptor, char *out, size_t max, size_t *len, int *number)
-{
     struct stat status;
-    if (fstat(descriptor, &status) != 0) {
-        *number = errno;
+    int descriptor;
+    if (!open_file(directory, name, &descriptor, &status, err)) {
         return false;
     }
-    if (!S_ISREG(status.st_mode) || (status.st_mode & 077) != 0) {
-        *number = S_ISREG(status.st_mode) ? EPERM : EINVAL;
-        return false;
-    }
-    size_t at = 0;
-    for (;;) {
-        char more;
-        ssize_t got = at < max ? read(descriptor, out + at, max - at) : read(descriptor, &more, 1);
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got < 0 || (got > 0 && at == max)) {
-            *number = got < 0 ? errno : EFBIG;
-            return false;
-        }
-        if (got == 0) {
-            *len = at;
-            return true;
-        }
-        at += (size_t)got;
-    }
+    bool ok = read_to_end(descriptor, arena, status.st_size, max, out) ||
+              read_error(err, errno, directory, name, max);
+    close(descriptor);
+    return ok;
 }
 
 bool directory_read_private(const Directory *directory, const char *name, char *out, size_t max,
                             size_t *len, Error *err)
 {
-    int descriptor =
-        openat(directory->descriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (descriptor < 0) {
-        return directory_error(err, errno, directory, name);
+    struct stat status;
+    int descriptor;
+    if (!open_file(directory, name, &descriptor, &status, err)) {
+        return false;
     }
-    int number = 0;
-    bool ok = read_private(descriptor, out, max, len, &number);
-    close(descriptor);
-    if (!ok && number == EFBIG) {
-        return error_set(err, ERROR_LIMIT, "%s/%s: larger than %zu bytes", directory->path, name,
-                         max);
-    }
-    if (!ok && number == EPERM) {
+    if ((status.st_mode & 077) != 0) {
+        close(descriptor);
         return error_set(err, ERROR_DENIED,
                          "%s/%s: readable by users other than its owner; create a new secret or, "
                          "if no one has read it, run 'chmod 600' on it",
                          directory->path, name);
     }
-    return ok || directory_error(err, number, directory, name);
+    char more;
+    size_t extra;
+    bool ok = read_at(descriptor, 0, out, max, len) &&
+              read_at(descriptor, (int64_t)*len, &more, *len == max, &extra);
+    int number = ok && extra > 0 ? EFBIG : errno;
+    close(descriptor);
+    return (ok && extra == 0) || read_error(err, number, directory, name, max);
 }
 
 bool directory_is_exposed(const Directory *directory, const char *name)
@@ -226,43 +173,19 @@ bool directory_is_exposed(const Directory *directory, const char *name)
            S_ISREG(status.st_mode) && (status.st_mode & 077) != 0;
 }
 
-static int open_beside(const Directory *directory, const char *name, char *beside, size_t size)
-{
-    for (int i = 0; i < NAME_TRIES; i++) {
-        snprintf(beside, size, "%s.%016llx.new", name, (unsigned long long)random_seed());
-        int descriptor = openat(directory->descriptor, beside,
-                                O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-        if (descriptor >= 0 || errno != EEXIST) {
-            return descriptor;
-        }
-    }
-    return -1;
-}
-
 bool directory_write(const Directory *directory, const char *name, Str text, bool sync, Error *err)
 {
-    char beside[NAME_BYTES];
-    int descriptor = open_beside(directory, name, beside, sizeof beside);
-    if (descriptor < 0) {
+    NewFile file;
+    if (!new_file_open(directory->descriptor, name, 0600, &file)) {
         return directory_error(err, errno, directory, name);
     }
-    bool ok =
-        file_write_all(descriptor, text, err) || error_wrap(err, "%s/%s", directory->path, name);
-    if (ok && sync && fsync(descriptor) != 0) {
+    bool ok = file_write_all(file.descriptor, text, err) ||
+              error_wrap(err, "%s/%s", directory->path, name);
+    if (ok && !new_file_publish(&file, sync ? NEW_FILE_SYNC : 0)) {
         ok = directory_error(err, errno, directory, name);
     }
-    close(descriptor);
-    if (ok && renameat(directory->descriptor, beside, directory->descriptor, name) != 0) {
-        ok = directory_error(err, errno, directory, name);
-    }
-    if (!ok) {
-        unlinkat(directory->descriptor, beside, 0);
-        return false;
-    }
-    if (sync) {
-        (void)!fsync(directory->descriptor);
-    }
-    return true;
+    new_file_discard(&file);
+    return ok;
 }
 
 bool directory_remove(const Directory *directory, const char *name, Error *err)
@@ -296,24 +219,17 @@ bool directory_remove_older(const Directory *directory, const char *name, int64_
 
 static void remove_below(int parent, const char *name, unsigned depth)
 {
-    int descriptor = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *stream = descriptor < 0 ? NULL : fdopendir(descriptor);
-    if (stream == NULL) {
-        if (descriptor >= 0) {
-            close(descriptor);
-        }
+    DIR *entries =
+        entries_open(openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (entries == NULL) {
         return;
     }
-    const struct dirent *entry;
-    while ((entry = readdir(stream)) != NULL) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) {
-            continue;
-        }
-        if (unlinkat(descriptor, entry->d_name, 0) != 0 && depth > 0) {
-            remove_below(descriptor, entry->d_name, depth - 1);
+    for (const char *entry; (entry = entries_next(entries)) != NULL;) {
+        if (unlinkat(dirfd(entries), entry, 0) != 0 && depth > 0) {
+            remove_below(dirfd(entries), entry, depth - 1);
         }
     }
-    closedir(stream);
+    entries_close(entries);
     unlinkat(parent, name, AT_REMOVEDIR);
 }
 
@@ -405,10 +321,9 @@ bool directory_has(const Directory *directory, const char *name)
 
 bool directory_link(const Directory *directory, const char *name, const char *second)
 {
-    char beside[NAME_BYTES];
-    snprintf(beside, sizeof beside, "%s.%016llx.new", second, (unsigned long long)random_seed());
+    char beside[NAME_MAX + 1];
     int at = directory->descriptor;
-    if (linkat(at, name, at, beside, 0) != 0) {
+    if (!new_file_name(second, beside) || linkat(at, name, at, beside, 0) != 0) {
         return false;
     }
     bool ok = renameat(at, beside, at, second) == 0;
@@ -435,20 +350,15 @@ static int compare_entries(const void *a, const void *b)
 bool directory_list(const Directory *directory, Arena *arena, uint32_t max, DirectoryEntry **out,
                     uint32_t *count, Error *err)
 {
-    int descriptor = openat(directory->descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *stream = descriptor < 0 ? NULL : fdopendir(descriptor);
-    if (stream == NULL) {
-        int number = errno;
-        if (descriptor >= 0) {
-            close(descriptor);
-        }
-        return file_error(err, number, directory->path);
+    DIR *entries = entries_open_at(directory->descriptor);
+    if (entries == NULL) {
+        return file_error(err, errno, directory->path);
     }
     VEC(DirectoryEntry) found = { 0 };
     bool ok = true;
-    for (struct dirent *entry; ok && (entry = readdir(stream)) != NULL;) {
+    for (const char *entry; ok && (entry = entries_next(entries)) != NULL;) {
         struct stat status;
-        if (fstatat(directory->descriptor, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+        if (fstatat(directory->descriptor, entry, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
             !S_ISREG(status.st_mode)) {
             continue;
         }
@@ -456,12 +366,12 @@ bool directory_list(const Directory *directory, Arena *arena, uint32_t max, Dire
             ok = error_set(err, ERROR_LIMIT, "%s: more than %u files", directory->path, max);
             break;
         }
-        Str name = str_from_c(entry->d_name);
+        Str name = str_from_c(entry);
         name.data = arena_copy_c(arena, name);
         DirectoryEntry file = { name, status.st_size, mtime_ns_of(&status) };
         VEC_PUSH(arena, &found, file);
     }
-    closedir(stream);
+    entries_close(entries);
     if (found.len > 1) {
         qsort(found.items, found.len, sizeof *found.items, compare_entries);
     }

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sys/file_error.h"
+#include "sys/file_io.h"
 
 enum {
     READ_BYTES = 64 << 10,

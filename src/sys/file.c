@@ -10,30 +10,10 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "sys/file_error.h"
-#include "sys/open_within.h"
+#include "sys/file_io.h"
+#include "sys/file_stream.h"
 
-enum {
-    READ_PIECE = 64 << 10
-};
-
-bool file_error(Error *err, int number, const char *path)
-{
-    ErrorKind kind = number == ENOENT || number == ENOTDIR ? ERROR_NOT_FOUND
-                     : number == EACCES || number == EPERM ? ERROR_DENIED
-                                                           : ERROR_OS;
-    return error_set(err, kind, "%s: %s", path, strerror(number));
-}
-
-static bool too_large(Error *err, const char *path, size_t max)
-{
-    return max >> 20 << 20 == max && max > 0
-               ? error_set(err, ERROR_LIMIT, "%s: larger than %zu MiB", path, max >> 20)
-               : error_set(err, ERROR_LIMIT, "%s: larger than %zu bytes", path, max);
-}
-
-/* Reads in pieces because st_size can be wrong: pipes and files in /proc report 0. A regular file
- * known to be too large is not read at all. */
+/* A regular file that is known to be too large is not read at all. */
 static bool read_all(Arena *arena, int descriptor, const char *path, size_t max, Str *out,
                      Error *err)
 {
@@ -44,36 +24,8 @@ static bool read_all(Arena *arena, int descriptor, const char *path, size_t max,
     if (S_ISDIR(status.st_mode)) {
         return file_error(err, EISDIR, path);
     }
-    uint64_t known = S_ISREG(status.st_mode) ? (uint64_t)status.st_size : 0;
-    if (known > max) {
-        return too_large(err, path, max);
-    }
-    Buf text = buf_make_in(arena, max + 1);
-    size_t piece = known > 0 ? (size_t)known + 1 : READ_PIECE; /* one more, to detect the end */
-    for (;;) {
-        size_t room = max + 1 - text.len;
-        piece = room < piece ? room : piece;
-        if (piece == 0 || !buf_reserve(&text, piece)) {
-            return too_large(err, path, max);
-        }
-        ssize_t got = read(descriptor, text.data + text.len, piece);
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got < 0) {
-            return file_error(err, errno, path);
-        }
-        if (got == 0) {
-            break;
-        }
-        text.len += (size_t)got;
-        piece = (size_t)got < piece ? piece - (size_t)got : READ_PIECE;
-    }
-    if (text.len > max) {
-        return too_large(err, path, max);
-    }
-    *out = buf_str(&text);
-    return true;
+    return read_to_end(descriptor, arena, S_ISREG(status.st_mode) ? status.st_size : 0, max, out) ||
+           file_read_error(err, errno, path, max);
 }
 
 bool file_read(Arena *arena, const char *path, size_t max, Str *out, Error *err)
@@ -291,4 +243,43 @@ bool file_read_trusted(Arena *arena, const char *path, size_t max, Str *out, Err
     ok = ok && read_all(arena, descriptor, path, max, out, err);
     close(descriptor);
     return ok;
+}
+
+/* --- Writing --------------------------------------------------------------------------------- */
+
+bool file_write_all(int descriptor, Str text, Error *err)
+{
+    while (text.len > 0) {
+        ssize_t put = write(descriptor, text.data, text.len);
+        if (put < 0 && errno == EINTR) {
+            continue;
+        }
+        if (put < 0) {
+            return error_set(err, ERROR_OS, "cannot write: %s", strerror(errno));
+        }
+        text = str_from_offset(text, (size_t)put);
+    }
+    return true;
+}
+
+static bool write_as(const char *path, Str text, mode_t mode, bool fresh, Error *err)
+{
+    AUTO(FileDraft) *draft = NULL;
+    return file_draft_open(path, mode, fresh, &draft, err) && file_draft_put(draft, text, err) &&
+           file_draft_keep(draft, err);
+}
+
+bool file_write_atomic(const char *path, Str text, Error *err)
+{
+    return write_as(path, text, 0666, false, err);
+}
+
+bool file_write_private(const char *path, Str text, Error *err)
+{
+    return write_as(path, text, 0600, false, err);
+}
+
+bool file_write_new_private(const char *path, Str text, Error *err)
+{
+    return write_as(path, text, 0600, true, err);
 }

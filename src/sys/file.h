@@ -60,7 +60,6 @@ bool file_is_writable_by_others(const char *path);
 typedef struct FileList {
     Str *paths;
     uint32_t count;
-    uint32_t cap;
 } FileList;
 MUST_CHECK bool file_list(Arena *arena, const char *root, const char *const *suffixes, uint32_t max,
                           FileList *out, Error *err);

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "sys/file_error.h"
+#include "sys/file_io.h"
 
 bool file_identity_get(const char *path, FileIdentity *out, Error *err)
 {

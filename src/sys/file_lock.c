@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sys/file_error.h"
+#include "sys/file_io.h"
 
 enum {
     HOLDER_MAX = 4096,

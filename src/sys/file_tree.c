@@ -1,9 +1,7 @@
 #include "sys/file_tree.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <linux/limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +12,7 @@
 #include "base/vec.h"
 #include "sys/directory.h"
 #include "sys/file.h"
-#include "sys/file_error.h"
-#include "sys/open_within.h"
+#include "sys/file_io.h"
 
 /* An error for a path in a root. Always false. */
 static bool path_error(Error *err, int saved_errno, const char *root, Str path)
@@ -51,6 +48,19 @@ static bool read_link(const Listing *listing, int directory, const char *name, S
     return true;
 }
 
+static bool is_wanted(const char *const *suffixes, const struct stat *status, Str path)
+{
+    if (suffixes == NULL) {
+        return true;
+    }
+    for (; *suffixes != NULL; suffixes++) {
+        if (str_ends(path, str_from_c(*suffixes))) {
+            return S_ISREG(status->st_mode) || S_ISLNK(status->st_mode);
+        }
+    }
+    return false;
+}
+
 static bool list_below(const Listing *listing, int directory, Str path, uint32_t depth);
 
 static bool list_entry(const Listing *listing, int directory, const char *name, Str path,
@@ -65,6 +75,9 @@ static bool list_entry(const Listing *listing, int directory, const char *name, 
         int child = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         return child < 0 ? list_error(listing, errno, path)
                          : list_below(listing, child, path, depth + 1);
+    }
+    if (!is_wanted(listing->limits->suffixes, &status, path)) {
+        return true;
     }
     FileTreeEntry entry = { .path = path, .kind = FILE_TREE_SPECIAL };
     if (S_ISREG(status.st_mode)) {
@@ -97,25 +110,21 @@ static bool list_below(const Listing *listing, int directory, Str path, uint32_t
         return error_set(listing->err, ERROR_LIMIT, "%s/%" STR_FMT ": nested too deeply",
                          listing->root, STR_ARG(path));
     }
-    DIR *stream = fdopendir(directory);
-    if (stream == NULL) {
-        int saved_errno = errno;
-        close(directory);
-        return list_error(listing, saved_errno, path);
+    DIR *entries = entries_open(directory);
+    if (entries == NULL) {
+        return list_error(listing, errno, path);
     }
     bool ok = true;
-    for (const struct dirent *entry; ok && (entry = readdir(stream)) != NULL;) {
-        Str name = str_from_c(entry->d_name);
-        if (str_eq(name, STR(".")) || str_eq(name, STR("..")) ||
-            (listing->limits->is_ignored != NULL && listing->limits->is_ignored(name))) {
+    for (const char *name; ok && (name = entries_next(entries)) != NULL;) {
+        if (listing->limits->is_ignored != NULL && listing->limits->is_ignored(str_from_c(name))) {
             continue;
         }
-        Str below = path.len == 0 ? arena_format(listing->arena, "%s", entry->d_name)
-                                  : arena_format(listing->arena, "%" STR_FMT "/%s", STR_ARG(path),
-                                                 entry->d_name);
-        ok = list_entry(listing, dirfd(stream), entry->d_name, below, depth);
+        Str below = path.len == 0
+                        ? arena_format(listing->arena, "%s", name)
+                        : arena_format(listing->arena, "%" STR_FMT "/%s", STR_ARG(path), name);
+        ok = list_entry(listing, dirfd(entries), name, below, depth);
     }
-    closedir(stream);
+    entries_close(entries);
     return ok;
 }
 
@@ -138,6 +147,28 @@ bool file_tree_list(Arena *arena, const char *root, const FileTreeLimits *limits
     }
     if (out->count > 1) {
         qsort(out->items, out->count, sizeof *out->items, compare_paths);
+    }
+    return true;
+}
+
+static bool is_hidden(Str name)
+{
+    return str_starts(name, STR("."));
+}
+
+bool file_list(Arena *arena, const char *root, const char *const *suffixes, uint32_t max,
+               FileList *out, Error *err)
+{
+    const FileTreeLimits limits = {
+        .entries_max = max, .depth_max = 64, .is_ignored = is_hidden, .suffixes = suffixes
+    };
+    FileTree tree;
+    if (!file_tree_list(arena, root, &limits, &tree, err)) {
+        return false;
+    }
+    *out = (FileList){ ARENA_ARRAY(arena, Str, tree.count), tree.count };
+    for (uint32_t i = 0; i < tree.count; i++) {
+        out->paths[i] = arena_format(arena, "%s/%s", root, tree.items[i].path.data);
     }
     return true;
 }
@@ -208,22 +239,8 @@ void file_tree_close(FileTreeFile *file)
 bool file_tree_read(const FileTreeFile *file, int64_t offset, char *buffer, size_t size,
                     size_t *got, Error *err)
 {
-    *got = 0;
-    while (*got < size) {
-        ssize_t count =
-            pread(file->descriptor, buffer + *got, size - *got, (off_t)(offset + (int64_t)*got));
-        if (count < 0 && errno == EINTR) {
-            continue;
-        }
-        if (count < 0) {
-            return error_set(err, ERROR_OS, "cannot be read: %s", strerror(errno));
-        }
-        if (count == 0) {
-            break;
-        }
-        *got += (size_t)count;
-    }
-    return true;
+    return read_at(file->descriptor, offset, buffer, size, got) ||
+           error_set(err, ERROR_OS, "cannot be read: %s", strerror(errno));
 }
 
 bool file_tree_stat(const char *root, Str path, FileTreeEntry *out)
@@ -416,23 +433,11 @@ bool file_tree_sync(FileTreeWriter *writer, Error *err)
 
 bool file_tree_rename(const char *from, const char *to, Error *err)
 {
-    char parent[PATH_MAX];
-    if (rename(from, to) != 0) {
-        return errno == EEXIST || errno == ENOTEMPTY
-                   ? error_set(err, ERROR_CONFLICT, "%s exists", to)
-                   : file_error(err, errno, to);
+    if (rename_durably(from, to)) {
+        return true;
     }
-    snprintf(parent, sizeof parent, "%s", to);
-    int directory = open(dirname(parent), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (directory < 0 || fsync(directory) != 0) {
-        int saved_errno = errno;
-        if (directory >= 0) {
-            close(directory);
-        }
-        return file_error(err, saved_errno, to);
-    }
-    close(directory);
-    return true;
+    return errno == EEXIST || errno == ENOTEMPTY ? error_set(err, ERROR_CONFLICT, "%s exists", to)
+                                                 : file_error(err, errno, to);
 }
 
 void file_tree_remove(const char *root)

@@ -31,6 +31,8 @@ typedef struct FileTreeLimits {
     uint32_t depth_max;
     /* Whether a name is left out, with everything below it; NULL: none. */
     bool (*is_ignored)(Str name);
+    /* Only files and links whose names end in one of these, up to a NULL; NULL: all. */
+    const char *const *suffixes;
 } FileTreeLimits;
 
 /* Everything under `root` except directories. Fails with ERROR_NOT_FOUND, ERROR_DENIED, ERROR_OS or

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sys/file_error.h"
+#include "sys/file_io.h"
 
 static void close_all_but(int kept)
 {

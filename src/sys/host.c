@@ -10,7 +10,7 @@
 #include "base/enum_names.h"
 #include "base/memory.h"
 #include "base/vec.h"
-#include "sys/file_error.h"
+#include "sys/file_io.h"
 #include "sys/host_inner.h"
 
 static Host *new_host(int root_descriptor)
@@ -233,45 +233,12 @@ bool host_stat(Host *host, Str path, FileInfo *out, Error *err)
     return true;
 }
 
-static bool too_large(Error *err, Str path, size_t max)
+/* After reading a file. Always false. */
+static bool read_error(Error *err, int number, Str path, size_t max)
 {
-    return error_set(err, ERROR_LIMIT, "%" STR_FMT ": larger than %zu bytes", STR_ARG(path), max);
-}
-
-enum {
-    READ_PIECE = 4096
-};
-
-/* A regular file with a known size takes one call: a short read is its end. Files in /proc report
- * size 0 and are read until read(2) returns 0. */
-static bool read_content(Arena *arena, int descriptor, Str path, int64_t size, size_t max, Str *out,
-                         Error *err)
-{
-    size_t cap = size > 0 ? (size_t)size + 1 : READ_PIECE, len = 0;
-    char *text = arena_alloc(arena, cap);
-    for (;;) {
-        ssize_t got = read(descriptor, text + len, cap - len);
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got < 0) {
-            return host_error(err, errno, path);
-        }
-        len += (size_t)got;
-        if (len > max) {
-            return too_large(err, path, max);
-        }
-        if (got == 0 || (size > 0 && len < cap)) {
-            break;
-        }
-        if (len == cap) {
-            text = arena_grow(arena, text, cap, cap * 2);
-            cap *= 2;
-        }
-    }
-    arena_shrink(arena, text, cap, len);
-    *out = str_from(text, len);
-    return true;
+    return number != EFBIG ? host_error(err, number, path)
+                           : error_set(err, ERROR_LIMIT, "%" STR_FMT ": larger than %zu bytes",
+                                       STR_ARG(path), max);
 }
 
 bool host_inspect(Host *host, Arena *arena, Str path, size_t max, FileInfo *out, Str *content,
@@ -306,7 +273,8 @@ bool host_inspect(Host *host, Arena *arena, Str path, size_t max, FileInfo *out,
     if (ok) {
         *out = host_info_from(&status);
         if (out->kind == FILE_REGULAR && (uint64_t)out->size <= max) {
-            ok = read_content(arena, descriptor, path, out->size, max, content, err);
+            ok = read_to_end(descriptor, arena, out->size, max, content) ||
+                 read_error(err, errno, path, max);
             out->size = ok ? (int64_t)content->len : out->size;
         }
     }
@@ -328,7 +296,7 @@ bool host_read_info(Host *host, Arena *arena, Str path, size_t max, FileInfo *in
         *info = planned.info;
         *out = planned.content;
         return planned.info.kind == FILE_ABSENT ? host_error(err, ENOENT, path)
-               : planned.content.len > max      ? too_large(err, path, max)
+               : planned.content.len > max      ? read_error(err, EFBIG, path, max)
                                                 : true;
     }
     int descriptor = host_open_path(host, name, O_RDONLY | O_NONBLOCK);
@@ -341,10 +309,8 @@ bool host_read_info(Host *host, Arena *arena, Str path, size_t max, FileInfo *in
                  ? host_error(err, EISDIR, path)
                  : error_set(err, ERROR_INVALID, "%" STR_FMT ": not a regular file", STR_ARG(path));
     }
-    if (ok && (uint64_t)status.st_size > max) {
-        ok = too_large(err, path, max);
-    }
-    ok = ok && read_content(arena, descriptor, path, status.st_size, max, out, err);
+    ok = ok && (read_to_end(descriptor, arena, status.st_size, max, out) ||
+                read_error(err, errno, path, max));
     close(descriptor);
     if (ok) {
         *info = host_info_from(&status);
@@ -411,16 +377,6 @@ bool host_open_directory(const Host *host, Str path, int *out, Error *err)
     return true;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    return str_compare(*(const Str *)a, *(const Str *)b);
-}
-
-static bool is_dots(const char *name)
-{
-    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
-
 bool host_list(Host *host, Arena *arena, Str path, uint32_t max, Str **names, uint32_t *count,
                Error *err)
 {
@@ -432,31 +388,8 @@ bool host_list(Host *host, Arena *arena, Str path, uint32_t max, Str **names, ui
     if (descriptor < 0) {
         return host_open_error(host, err, errno, path);
     }
-    DIR *stream = fdopendir(descriptor);
-    if (stream == NULL) {
-        memory_exhausted(sizeof(void *));
-    }
-    VEC(Str) found = { 0 };
-    bool ok = true;
-    for (struct dirent *entry; ok && (entry = readdir(stream)) != NULL;) {
-        if (is_dots(entry->d_name)) {
-            continue;
-        }
-        if (found.len == max) {
-            ok = error_set(err, ERROR_LIMIT, "%" STR_FMT ": more than %u entries", STR_ARG(path),
-                           max);
-        } else {
-            VEC_PUSH(arena, &found, arena_copy(arena, str_from_c(entry->d_name)));
-        }
-    }
-    closedir(stream);
-    if (!ok) {
-        return false;
-    }
-    if (found.len > 1) {
-        qsort(found.items, found.len, sizeof(Str), compare_names);
-    }
-    *names = found.items;
-    *count = found.len;
-    return true;
+    return entries_names(descriptor, arena, max, names, count) ||
+           (errno == EOVERFLOW ? error_set(err, ERROR_LIMIT, "%" STR_FMT ": more than %u entries",
+                                           STR_ARG(path), max)
+                               : host_error(err, errno, path));
 }

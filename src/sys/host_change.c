@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "sys/clock.h"
+#include "sys/file_io.h"
 #include "sys/host_inner.h"
 
 static bool has_hard_links(int descriptor, struct stat *status)
@@ -294,20 +295,10 @@ bool host_make_directory(Host *host, Str path, mode_t mode, bool parents, Error 
 static bool is_new_and_ours(int descriptor)
 {
     struct stat status;
-    int copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *directory = copy >= 0 ? fdopendir(copy) : NULL;
-    if (directory == NULL) {
-        if (copy >= 0) {
-            close(copy);
-        }
-        return false;
-    }
-    uint32_t count = 0;
-    for (const struct dirent *entry; (entry = readdir(directory)) != NULL;) {
-        count += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
-    }
-    closedir(directory);
-    return count == 0 && fstat(descriptor, &status) == 0 && status.st_uid == geteuid();
+    DIR *entries = entries_open_at(descriptor);
+    bool is_empty = entries != NULL && entries_next(entries) == NULL;
+    entries_close(entries);
+    return is_empty && fstat(descriptor, &status) == 0 && status.st_uid == geteuid();
 }
 
 bool host_create_directory(Host *host, Str path, mode_t mode, uid_t uid, gid_t gid, Error *err)

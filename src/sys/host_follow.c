@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sys/file_io.h"
 #include "sys/host_inner.h"
-#include "sys/open_within.h"
 
 enum {
     LINKS_MAX = 40,      /* as in the kernel */

@@ -2,7 +2,6 @@
  * -1 and errno. */
 #pragma once
 
-#include <dirent.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "sys/file_io.h"
 #include "sys/host_inner.h"
-#include "sys/open_within.h"
 
 enum {
     DEPTH_MAX = 200 /* each level keeps a descriptor open */
@@ -33,17 +33,15 @@ static bool remove_at(Removal *removal, int directory, const char *name, unsigne
 
 static bool remove_inside(Removal *removal, int descriptor, unsigned depth, Error *err)
 {
-    DIR *stream = fdopendir(descriptor);
-    if (stream == NULL) {
+    DIR *entries = entries_open(descriptor);
+    if (entries == NULL) {
         memory_exhausted(sizeof(void *));
     }
     bool ok = true;
-    for (struct dirent *entry; ok && (entry = readdir(stream)) != NULL;) {
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
-            ok = remove_at(removal, dirfd(stream), entry->d_name, depth, err);
-        }
+    for (const char *name; ok && (name = entries_next(entries)) != NULL;) {
+        ok = remove_at(removal, dirfd(entries), name, depth, err);
     }
-    closedir(stream);
+    entries_close(entries);
     return ok;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "sys/file.h"
+#include "sys/file_io.h"
 #include "sys/host_inner.h"
 
 /* Both keep their path for messages. */
@@ -69,22 +70,12 @@ int host_reader_descriptor(const HostReader *reader)
 bool host_reader_get(HostReader *reader, uint64_t offset, char *buffer, size_t size, size_t *got,
                      Error *err)
 {
-    *got = 0;
-    while (*got < size && offset + *got <= INT64_MAX) {
-        ssize_t count =
-            pread(reader->descriptor, buffer + *got, size - *got, (off_t)(offset + *got));
-        if (count < 0 && errno == EINTR) {
-            continue;
-        }
-        if (count < 0) {
-            return host_error(err, errno, str_from_c(reader->path));
-        }
-        if (count == 0) {
-            break;
-        }
-        *got += (size_t)count;
+    if (offset > INT64_MAX - size) {
+        size = offset <= INT64_MAX ? (size_t)(INT64_MAX - offset) : 0;
+        offset = offset <= INT64_MAX ? offset : 0;
     }
-    return true;
+    return read_at(reader->descriptor, (int64_t)offset, buffer, size, got) ||
+           host_error(err, errno, str_from_c(reader->path));
 }
 
 /* --- Writing ------------------------------------------------------------------------------- */

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/own.h"
-#include "sys/file_error.h"
+#include "sys/file_io.h"
 
 #if defined(__x86_64__)
 #define OWN_ARCHITECTURE AUDIT_ARCH_X86_64

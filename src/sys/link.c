@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/bug.h"
-#include "sys/file_error.h"
+#include "sys/file_io.h"
 
 enum {
     REQUEST_SIZE = 512 /* bytes; the largest message here, for a veth pair, takes less than 200 */

@@ -1,11 +1,11 @@
 #include "sys/lock_holder.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
+#include "sys/file_io.h"
 #include "sys/host_inner.h"
 
 enum {
@@ -64,21 +64,14 @@ bool lock_holder_find(Host *host, Arena *arena, Str path, LockHolder *out)
 
 static bool has_open(int process, const struct stat *wanted)
 {
-    int list = openat(process, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *descriptors = list < 0 ? NULL : fdopendir(list);
-    if (descriptors == NULL) {
-        if (list >= 0) {
-            close(list);
-        }
-        return false;
-    }
+    DIR *entries = entries_open(openat(process, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     bool found = false;
-    for (struct dirent *entry; !found && (entry = readdir(descriptors)) != NULL;) {
+    for (const char *name; entries != NULL && !found && (name = entries_next(entries)) != NULL;) {
         struct stat status;
-        found = fstatat(list, entry->d_name, &status, 0) == 0 && status.st_ino == wanted->st_ino &&
+        found = fstatat(dirfd(entries), name, &status, 0) == 0 && status.st_ino == wanted->st_ino &&
                 status.st_dev == wanted->st_dev;
     }
-    closedir(descriptors);
+    entries_close(entries);
     return found;
 }
 
@@ -91,22 +84,20 @@ bool lock_holder_find_user(Host *host, Arena *arena, Str path, LockHolder *out)
         close(descriptor);
     }
     DIR *processes = ok ? opendir("/proc") : NULL;
-    if (processes == NULL) {
-        return false;
-    }
     bool found = false;
-    for (struct dirent *entry; !found && (entry = readdir(processes)) != NULL;) {
+    for (const char *name;
+         processes != NULL && !found && (name = entries_next(processes)) != NULL;) {
         int64_t pid;
-        if (!str_to_i64(str_from_c(entry->d_name), &pid) || pid == getpid()) {
+        if (!str_to_i64(str_from_c(name), &pid) || pid == getpid()) {
             continue;
         }
-        int process = openat(dirfd(processes), entry->d_name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        int process = openat(dirfd(processes), name, O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (process >= 0) {
             found = has_open(process, &wanted) && fill(arena, (pid_t)pid, out);
             close(process);
         }
     }
-    closedir(processes);
+    entries_close(processes);
     return found;
 }
 

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 
 #include "base/vec.h"
-#include "sys/file_error.h"
+#include "sys/file_io.h"
 
 static uint8_t prefix_of(const unsigned char *mask, size_t len)
 {

@@ -10,7 +10,7 @@
 
 #include "base/bug.h"
 #include "base/memory.h"
-#include "sys/file_error.h"
+#include "sys/file_io.h"
 
 struct NetworkWatch {
     uv_poll_t poll;

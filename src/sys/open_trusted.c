@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sys/file_error.h"
+#include "sys/file_io.h"
 
 enum {
     LINKS_MAX = 40 /* same limit as in the kernel */

@@ -1,6 +1,5 @@
 #include "sys/overlay.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <net/if.h>
@@ -18,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/enum_names.h"
-#include "sys/file_error.h"
+#include "sys/file_io.h"
 #include "sys/kernel_guard.h"
 #include "sys/overlay_inner.h"
 
@@ -463,11 +462,6 @@ static bool is_opaque(int directory)
     return fgetxattr(directory, "trusted.overlay.opaque", &value, 1) == 1 && value == 'y';
 }
 
-static bool is_dots(const char *name)
-{
-    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
-
 static Str path_in(Walk *walk, Str path, const char *name)
 {
     return arena_format(walk->arena, "%" STR_FMT "/%s", STR_ARG(path), name);
@@ -481,23 +475,17 @@ static bool report_unreadable(Walk *walk, int number)
 /* Entries of `outside` that are not in the directory that hides it. */
 static bool walk_hidden(Walk *walk, int upper, int outside, Str path)
 {
-    int descriptor = openat(outside, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *directory = descriptor < 0 ? NULL : fdopendir(descriptor);
-    if (directory == NULL) {
-        int number = errno;
-        if (descriptor >= 0) {
-            close(descriptor);
-        }
-        return report_unreadable(walk, number);
+    DIR *entries = entries_open_at(outside);
+    if (entries == NULL) {
+        return report_unreadable(walk, errno);
     }
-    for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
+    for (const char *name; (name = entries_next(entries)) != NULL;) {
         struct stat info;
-        if (!is_dots(entry->d_name) &&
-            fstatat(upper, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
-            add_change(walk, path_in(walk, path, entry->d_name), OVERLAY_REMOVED);
+        if (fstatat(upper, name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
+            add_change(walk, path_in(walk, path, name), OVERLAY_REMOVED);
         }
     }
-    closedir(directory);
+    entries_close(entries);
     return true;
 }
 
@@ -540,17 +528,15 @@ static bool walk_entry(Walk *walk, int upper, int outside, Str path, const char 
 /* Closes `upper`. */
 static bool walk_directory(Walk *walk, int upper, int outside, Str path, uint32_t depth)
 {
-    DIR *directory = fdopendir(upper);
-    if (directory == NULL) {
-        int number = errno;
-        close(upper);
-        return report_unreadable(walk, number);
+    DIR *entries = entries_open(upper);
+    if (entries == NULL) {
+        return report_unreadable(walk, errno);
     }
     bool ok = outside < 0 || !is_opaque(upper) || walk_hidden(walk, upper, outside, path);
-    for (struct dirent *entry; ok && (entry = readdir(directory)) != NULL;) {
-        ok = is_dots(entry->d_name) || walk_entry(walk, upper, outside, path, entry->d_name, depth);
+    for (const char *name; ok && (name = entries_next(entries)) != NULL;) {
+        ok = walk_entry(walk, upper, outside, path, name, depth);
     }
-    closedir(directory);
+    entries_close(entries);
     return ok;
 }
 

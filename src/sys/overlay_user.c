@@ -6,7 +6,6 @@
  * as there are mounts below them. /etc is copied, so that its files are owned by the copy.
  * Elsewhere new directories are created over those that they hide, so that at least new files can
  * be created in them. Files that the user cannot read are empty. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -15,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sys/file_error.h"
+#include "sys/file_io.h"
 #include "sys/overlay_inner.h"
 
 enum {
@@ -28,11 +27,6 @@ typedef struct Copy {
     uint32_t entries;
     bool files; /* copy files too, not only directories */
 } Copy;
-
-static bool is_dots(const char *name)
-{
-    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
 
 static void copy_link(int from, int to, const char *name)
 {
@@ -90,17 +84,12 @@ static void copy_entry(Copy *copy, int from, int to, const char *name, uint32_t 
 /* Best effort: what cannot be copied looks as if the user could not read it. */
 static void copy_directory(Copy *copy, int from, int to, uint32_t depth)
 {
-    int again = openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *directory = again < 0 ? NULL : fdopendir(again);
-    for (struct dirent *entry; directory != NULL && (entry = readdir(directory)) != NULL;) {
+    DIR *entries = entries_open_at(from);
+    for (const char *name; entries != NULL && (name = entries_next(entries)) != NULL;) {
         copy->entries = depth == 0 ? 0 : copy->entries; /* each subdirectory has its own budget */
-        if (!is_dots(entry->d_name)) {
-            copy_entry(copy, from, to, entry->d_name, depth);
-        }
+        copy_entry(copy, from, to, name, depth);
     }
-    if (directory != NULL) {
-        closedir(directory);
-    }
+    entries_close(entries);
 }
 
 static void copy_into(const char *from, int to, bool files)
@@ -184,26 +173,24 @@ static bool mount_directory(Overlay *overlay, Str point, Error *err)
 /* Mounts all directories in it, and copies symlinks. Files are left out. */
 static bool mount_entries(Overlay *overlay, Str point, Error *err)
 {
-    DIR *directory = opendir(arena_copy_c(overlay->arena, point));
-    if (directory == NULL) {
+    DIR *entries = opendir(arena_copy_c(overlay->arena, point));
+    if (entries == NULL) {
         return true;
     }
     int target = open(overlay_inside(overlay, point), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool ok = target >= 0 || file_error(err, errno, overlay_inside(overlay, point));
-    for (struct dirent *entry; ok && (entry = readdir(directory)) != NULL;) {
+    for (const char *name; ok && (name = entries_next(entries)) != NULL;) {
         struct stat info;
-        if (is_dots(entry->d_name) ||
-            fstatat(dirfd(directory), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
+        if (fstatat(dirfd(entries), name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
             continue;
         }
         if (S_ISLNK(info.st_mode)) {
-            copy_link(dirfd(directory), target, entry->d_name);
+            copy_link(dirfd(entries), target, name);
         } else if (S_ISDIR(info.st_mode)) {
-            Str next =
-                arena_format(overlay->arena, "%" STR_FMT "/%s",
-                             STR_ARG(str_eq_c(point, "/") ? STR_EMPTY : point), entry->d_name);
-            ok = ((mkdirat(target, entry->d_name, 0755) == 0 &&
-                   fchmodat(target, entry->d_name, info.st_mode & 07777, 0) == 0) ||
+            Str next = arena_format(overlay->arena, "%" STR_FMT "/%s",
+                                    STR_ARG(str_eq_c(point, "/") ? STR_EMPTY : point), name);
+            ok = ((mkdirat(target, name, 0755) == 0 &&
+                   fchmodat(target, name, info.st_mode & 07777, 0) == 0) ||
                   file_error(err, errno, next.data)) &&
                  mount_directory(overlay, next, err);
         }
@@ -211,7 +198,7 @@ static bool mount_entries(Overlay *overlay, Str point, Error *err)
     if (target >= 0) {
         close(target);
     }
-    closedir(directory);
+    entries_close(entries);
     return ok;
 }
 

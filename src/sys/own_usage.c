@@ -1,9 +1,10 @@
 #include "sys/own_usage.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#include "sys/file_io.h"
 
 static void read_memory(OwnUsage *out)
 {
@@ -24,14 +25,11 @@ static void read_memory(OwnUsage *out)
 static int64_t count_entries(const char *path)
 {
     int64_t count = 0;
-    DIR *directory = opendir(path);
-    if (directory == NULL) {
-        return 0;
+    DIR *entries = opendir(path);
+    while (entries != NULL && entries_next(entries) != NULL) {
+        count++;
     }
-    for (const struct dirent *entry; (entry = readdir(directory)) != NULL;) {
-        count += entry->d_name[0] != '.';
-    }
-    closedir(directory);
+    entries_close(entries);
     return count;
 }
 

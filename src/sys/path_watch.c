@@ -4,7 +4,7 @@
 #include <uv.h>
 
 #include "base/memory.h"
-#include "sys/file_error.h"
+#include "sys/file_io.h"
 
 struct PathWatch {
     uv_fs_event_t event;

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/bug.h"
-#include "sys/file_error.h"
+#include "sys/file_io.h"
 
 static void clear_capabilities(void)
 {

@@ -20,7 +20,7 @@
 #include "base/buf.h"
 #include "base/vec.h"
 #include "sys/clock.h"
-#include "sys/file_error.h"
+#include "sys/file_io.h"
 #include "sys/vfork_child.h"
 
 /* --- Child side ---------------------------------------------------------------------------- */

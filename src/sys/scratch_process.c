@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sys/file_error.h"
+#include "sys/file_io.h"
 #include "sys/signals.h"
 
 static int wait_for(pid_t child, const sigset_t *signals)

@@ -6,7 +6,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "sys/file_error.h"
+#include "sys/file_io.h"
 
 /* Exits with the code that a shell shows for this signal: 130 for SIGINT. */
 static void end_interrupted(int number)

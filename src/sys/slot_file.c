@@ -8,7 +8,7 @@
 
 #include "base/bug.h"
 #include "base/crc32c.h"
-#include "sys/file_error.h"
+#include "sys/file_io.h"
 
 enum {
     SLOTS = 2,

@@ -1,6 +1,5 @@
 #include "sys/temporary.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -9,7 +8,7 @@
 #include <unistd.h>
 
 #include "sys/directory.h"
-#include "sys/file_error.h"
+#include "sys/file_io.h"
 
 #define HOME "/tmp"
 
@@ -25,19 +24,17 @@ bool temporary_make(Arena *arena, const char *prefix, const char **path, Error *
 uint32_t temporary_list(Arena *arena, const char *prefix, const char **paths, uint32_t max)
 {
     uint32_t count = 0;
-    DIR *directory = opendir(HOME);
-    for (struct dirent *entry;
-         directory != NULL && count < max && (entry = readdir(directory)) != NULL;) {
+    DIR *entries = opendir(HOME);
+    for (const char *name;
+         entries != NULL && count < max && (name = entries_next(entries)) != NULL;) {
         struct stat info;
-        if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0 &&
-            fstatat(dirfd(directory), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+        if (strncmp(name, prefix, strlen(prefix)) == 0 &&
+            fstatat(dirfd(entries), name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
             S_ISDIR(info.st_mode) && info.st_uid == geteuid()) {
-            paths[count++] = arena_format(arena, HOME "/%s", entry->d_name).data;
+            paths[count++] = arena_format(arena, HOME "/%s", name).data;
         }
     }
-    if (directory != NULL) {
-        closedir(directory);
-    }
+    entries_close(entries);
     return count;
 }
 

@@ -10,7 +10,7 @@
 
 #include "base/str.h"
 #include "sys/file.h"
-#include "sys/file_error.h"
+#include "sys/file_io.h"
 
 enum {
     KEY_INTERRUPT = 3,

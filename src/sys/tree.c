@@ -1,6 +1,5 @@
 #include "sys/tree.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,13 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buf.h"
-#include "base/vec.h"
-#include "sys/file_error.h"
-#include "sys/open_within.h"
+#include "sys/file_io.h"
 
 enum {
-    SMALL_FILE = 4096, /* most files read here have a few bytes */
     LINK_MAX_BYTES = 4096,
 };
 
@@ -48,31 +43,6 @@ static int open_in(const Tree *tree, const char *path, int flags)
     return open_within(tree->descriptor, path, (uint64_t)flags, inside | RESOLVE_NO_MAGICLINKS);
 }
 
-static bool read_descriptor(int descriptor, Arena *arena, const char *path, size_t max, Str *out,
-                            Error *err)
-{
-    Buf text = buf_make_in(arena, max + 1);
-    char piece[SMALL_FILE];
-    for (;;) {
-        ssize_t got = read(descriptor, piece, sizeof piece);
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got < 0) {
-            return file_error(err, errno, path);
-        }
-        if (got == 0) {
-            break;
-        }
-        buf_put(&text, str_from(piece, (size_t)got));
-        if (text.overflow || text.len > max) {
-            return error_set(err, ERROR_LIMIT, "%s: larger than %zu bytes", path, max);
-        }
-    }
-    *out = buf_str(&text);
-    return true;
-}
-
 bool tree_read(const Tree *tree, Arena *arena, const char *path, size_t max, Str *out, Error *err)
 {
     /* Opening a FIFO must not block. */
@@ -80,7 +50,7 @@ bool tree_read(const Tree *tree, Arena *arena, const char *path, size_t max, Str
     if (descriptor < 0) {
         return file_error(err, errno, path);
     }
-    bool ok = read_descriptor(descriptor, arena, path, max, out, err);
+    bool ok = read_to_end(descriptor, arena, 0, max, out) || file_read_error(err, errno, path, max);
     close(descriptor);
     return ok;
 }
@@ -103,43 +73,12 @@ bool tree_read_link(const Tree *tree, Arena *arena, const char *path, Str *out, 
     return true;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    return str_compare(*(const Str *)a, *(const Str *)b);
-}
-
 bool tree_list(const Tree *tree, Arena *arena, const char *path, uint32_t max, Str **names,
                uint32_t *count, Error *err)
 {
-    int descriptor = open_in(tree, path, O_RDONLY | O_DIRECTORY);
-    DIR *stream = descriptor < 0 ? NULL : fdopendir(descriptor);
-    if (stream == NULL) {
-        int number = errno;
-        if (descriptor >= 0) {
-            close(descriptor);
-        }
-        return file_error(err, number, path);
-    }
-    VEC(Str) found = { 0 };
-    bool ok = true;
-    for (struct dirent *entry; ok && (entry = readdir(stream)) != NULL;) {
-        Str name = str_from_c(entry->d_name);
-        if (str_eq_c(name, ".") || str_eq_c(name, "..")) {
-            continue;
-        }
-        if (found.len == max) {
-            ok = error_set(err, ERROR_LIMIT, "%s: more than %u entries", path, max);
-        } else {
-            VEC_PUSH(arena, &found, arena_copy(arena, name));
-        }
-    }
-    closedir(stream);
-    if (found.len > 1) {
-        qsort(found.items, found.len, sizeof(Str), compare_names);
-    }
-    *names = found.items;
-    *count = found.len;
-    return ok;
+    return entries_names(open_in(tree, path, O_RDONLY | O_DIRECTORY), arena, max, names, count) ||
+           (errno == EOVERFLOW ? error_set(err, ERROR_LIMIT, "%s: more than %u entries", path, max)
+                               : file_error(err, errno, path));
 }
 
 bool tree_has(const Tree *tree, const char *path)

@@ -1,4 +1,4 @@
-#include "sys/file_draft.h"
+#include "sys/file_stream.h"
 
 #include <sys/stat.h>
 
@@ -6,7 +6,7 @@
 #include "syncs.h"
 #include "sys/directory.h"
 #include "sys/file.h"
-#include "sys/file_reader.h"
+#include "sys/file_stream.h"
 
 static Str read_back(Scratch *scratch, const char *name)
 {
