@@ -14,23 +14,23 @@
 #include "sys/file_stream.h"
 
 enum {
-    PAGE = 200,               /* entries per request */
-    DROP_MS = 30 * 60 * 1000, /* timeout for the server to drop the entries */
-    PROGRESS_US = 2000000,    /* interval of progress messages */
+    PAGE_ENTRIES = 200,               /* entries per request */
+    DROP_TIMEOUT_MS = 30 * 60 * 1000, /* timeout for the server to drop the entries */
+    PROGRESS_INTERVAL_US = 2000000,   /* interval of progress messages */
 };
 
 typedef struct Archiver {
     Invocation *invocation;
     const char *path;
-    bool file_existed; /* before this command */
+    bool file_existed; /* before this command was run */
     int64_t before_ms; /* INT64_MAX: not given */
     int64_t age_ms;    /* -1: not given */
     int64_t keep;      /* number of newest entries to keep */
     AuditAnchor anchor;
-    AuditArchive archive; /* what was written so far; empty while `last` < `first` */
+    AuditArchive archive; /* the part written so far; empty while `last` < `first` */
     AuditDropLimits limits;
     uint64_t next; /* sequence number of the next entry; 0: nothing read yet */
-    bool is_done;  /* all eligible entries are written */
+    bool is_done;  /* all eligible entries have been written */
     FileDraft *draft;
     int64_t progress_us; /* when progress was last printed */
     bool printed_progress;
@@ -55,7 +55,7 @@ bool audit_anchor_read(Value response, AuditAnchor *out, Error *err)
 
 /* --- Options --------------------------------------------------------------------------------- */
 
-/* Accepts "2026-01-31", "2026-01-31T08:15:30Z" and ages such as "90d". */
+/* Parses --before: "2026-01-31", "2026-01-31T08:15:30Z", or an age such as "90d". */
 static bool read_before(Archiver *archiver, const char *text)
 {
     AUTO_CLEAR(Arena) arena;
@@ -90,7 +90,7 @@ static void start(Archiver *archiver, Value page)
     archive->last = anchor->sequence;
     memcpy(archive->previous, anchor->hash, sizeof archive->previous);
     archiver->next = archive->first;
-    /* Ages are relative to the server's clock, which wrote the timestamps. */
+    /* Ages are relative to the server's clock, because the timestamps are from that clock. */
     int64_t before_ms = archiver->age_ms < 0 ? archiver->before_ms
                                              : value_get_int(page, "time_ms") - archiver->age_ms;
     *limits = (AuditDropLimits){ (uint64_t)value_get_int(droppable, "last"),
@@ -156,9 +156,9 @@ static int fetch_page(Archiver *archiver)
     arena_init(&arena, ARENA_UNLIMITED);
     page_invocation.arena = &arena;
     Str target = archiver->next == 0
-                     ? arena_format(&arena, "/v1/audit-entries?limit=%d", PAGE)
-                     : arena_format(&arena, "/v1/audit-entries?limit=%d&from=%" PRIu64, PAGE,
-                                    archiver->next);
+                     ? arena_format(&arena, "/v1/audit-entries?limit=%d", PAGE_ENTRIES)
+                     : arena_format(&arena, "/v1/audit-entries?limit=%d&from=%" PRIu64,
+                                    PAGE_ENTRIES, archiver->next);
     int code = cluster_call(&page_invocation,
                             &(ClusterRequest){ .method = "GET", .target = target }, &page);
     if (code != EXIT_OK) {
@@ -235,7 +235,7 @@ static int drop(const Archiver *archiver)
                                         .target = arena_format(
                                             arena, "/v1/audit/%" PRIu64 "/archive", archive->last),
                                         .body = cluster_body(arena, value_map(body)),
-                                        .timeout_ms = DROP_MS },
+                                        .timeout_ms = DROP_TIMEOUT_MS },
                      &response);
     if (code != EXIT_OK) {
         output_line(
@@ -279,12 +279,12 @@ static int print_result(const Archiver *archiver)
     return EXIT_OK;
 }
 
-/* Prints progress for a long log. */
+/* Reports progress if archiving takes long. */
 static void print_progress(Archiver *archiver)
 {
     const AuditArchive *archive = &archiver->archive;
     int64_t now_us = clock_monotonic_us();
-    if (now_us - archiver->progress_us >= PROGRESS_US) {
+    if (now_us - archiver->progress_us >= PROGRESS_INTERVAL_US) {
         archiver->progress_us = now_us;
         archiver->printed_progress = true;
         output_line(archiver->invocation->err, "%" PRIu64 " entries written, up to %" PRIu64,

@@ -67,34 +67,35 @@ bool audit_file_check(const char *path, AuditArchiveReader *reader, Error *err)
 
 /* --- Sequence of files ----------------------------------------------------------------------- */
 
-typedef struct File {
+typedef struct ArchiveFile {
     const char *path;
     AuditArchive archive;
-} File;
+} ArchiveFile;
 
-typedef struct Files {
-    File *items; /* ordered by entries */
+typedef struct ArchiveFiles {
+    ArchiveFile *items; /* ordered by sequence number */
     uint32_t count;
     bool has_anchor; /* `anchor` is from a server of the same cluster */
     AuditAnchor anchor;
-    Str anchor_error; /* why there is no anchor */
-} Files;
+    Str anchor_error; /* why `has_anchor` is false */
+} ArchiveFiles;
 
 static int compare_entries(const void *a, const void *b)
 {
-    const AuditArchive *first = &((const File *)a)->archive, *second = &((const File *)b)->archive;
+    const AuditArchive *first = &((const ArchiveFile *)a)->archive,
+                       *second = &((const ArchiveFile *)b)->archive;
     if (first->first != second->first) {
         return first->first < second->first ? -1 : 1;
     }
     return (first->last > second->last) - (first->last < second->last);
 }
 
-static bool read_headers(Invocation *invocation, Files *files, Error *err)
+static bool read_headers(Invocation *invocation, ArchiveFiles *files, Error *err)
 {
     files->count = invocation->arg_count;
-    files->items = ARENA_ARRAY(invocation->arena, File, files->count);
+    files->items = ARENA_ARRAY(invocation->arena, ArchiveFile, files->count);
     for (uint32_t i = 0; i < files->count; i++) {
-        File *file = &files->items[i];
+        ArchiveFile *file = &files->items[i];
         file->path = invocation->args[i];
         if (!audit_file_header(file->path, &file->archive, err)) {
             return false;
@@ -109,8 +110,8 @@ static bool read_headers(Invocation *invocation, Files *files, Error *err)
     return true;
 }
 
-/* Archives can be verified offline, so a failure here is only noted. */
-static void query_server(Invocation *invocation, Files *files)
+/* Archives can be verified offline, so failing to reach a server is not an error. */
+static void query_server(Invocation *invocation, ArchiveFiles *files)
 {
     Arena *arena = invocation->arena;
     Value response;
@@ -130,7 +131,7 @@ static void query_server(Invocation *invocation, Files *files)
 }
 
 /* Entries that are still in the log (not dropped yet, or restored from a backup) must match it. */
-static bool check_not_dropped(const Invocation *invocation, const File *file, Error *err)
+static bool check_not_dropped(const Invocation *invocation, const ArchiveFile *file, Error *err)
 {
     Arena *arena = invocation->arena;
     Value response;
@@ -154,7 +155,7 @@ static bool check_not_dropped(const Invocation *invocation, const File *file, Er
 }
 
 /* The log must start within the archives or directly after them. */
-static bool check_anchor(const Invocation *invocation, const Files *files, Error *err)
+static bool check_anchor(const Invocation *invocation, const ArchiveFiles *files, Error *err)
 {
     const AuditArchive *first = &files->items[0].archive;
     const AuditArchive *last = &files->items[files->count - 1].archive;
@@ -178,7 +179,7 @@ static bool check_anchor(const Invocation *invocation, const Files *files, Error
            check_not_dropped(invocation, &files->items[files->count - 1], err);
 }
 
-static bool check_file(const Files *files, uint32_t at, Error *err)
+static bool check_file(const ArchiveFiles *files, uint32_t at, Error *err)
 {
     AUTO_CLEAR(AuditArchiveReader) reader;
     audit_archive_reader_init(&reader);
@@ -198,7 +199,7 @@ static bool check_file(const Files *files, uint32_t at, Error *err)
 
 /* --- Output ---------------------------------------------------------------------------------- */
 
-static int print_value(const Invocation *invocation, const Files *files)
+static int print_value(const Invocation *invocation, const ArchiveFiles *files)
 {
     Arena *arena = invocation->arena;
     Map *map = map_new(arena, 5);
@@ -208,7 +209,7 @@ static int print_value(const Invocation *invocation, const Files *files)
     map_set_str(arena, map, STR("cluster"),
                 value_string(str_from_c(files->items[0].archive.cluster)));
     for (uint32_t i = 0; i < files->count; i++) {
-        const File *file = &files->items[i];
+        const ArchiveFile *file = &files->items[i];
         Map *one = map_new(arena, 4);
         map_set_str(arena, one, STR("file"), value_string(str_from_c(file->path)));
         map_set_str(arena, one, STR("first"), value_int((int64_t)file->archive.first));
@@ -221,7 +222,7 @@ static int print_value(const Invocation *invocation, const Files *files)
     return output_response(invocation, value_map(map));
 }
 
-static void print_continuation(const Invocation *invocation, const Files *files)
+static void print_continuation(const Invocation *invocation, const ArchiveFiles *files)
 {
     const AuditArchive *last = &files->items[files->count - 1].archive;
     uint64_t anchor = files->anchor.sequence;
@@ -238,7 +239,7 @@ static void print_continuation(const Invocation *invocation, const Files *files)
     }
 }
 
-static int print_result(const Invocation *invocation, const Files *files)
+static int print_result(const Invocation *invocation, const ArchiveFiles *files)
 {
     if (output_wants_value(invocation)) {
         return print_value(invocation, files);
@@ -261,7 +262,7 @@ static int print_result(const Invocation *invocation, const Files *files)
 
 int audit_files_verify(Invocation *invocation)
 {
-    Files files = { 0 };
+    ArchiveFiles files = { 0 };
     Error err;
     bool ok = read_headers(invocation, &files, &err);
     if (ok) {
@@ -270,10 +271,10 @@ int audit_files_verify(Invocation *invocation)
     for (uint32_t i = 0; ok && i < files.count; i++) {
         ok = check_file(&files, i, &err);
     }
-    /* Report damaged files before missing ones. */
+    /* Report damaged files before gaps in the sequence. */
     ok = ok && check_anchor(invocation, &files, &err);
     if (!ok) {
-        /* Scripts get one code for every kind of bad archive. */
+        /* All invalid archives have the same exit code, for scripts. */
         (void)daemon_command_fail(invocation, "E0875", &err);
         return EXIT_FAILED;
     }

@@ -116,7 +116,7 @@ int backup_print_verified(const Invocation *invocation, const char *path,
     return EXIT_OK;
 }
 
-/* For each kind of credential: how to list it and how to revoke it. */
+/* The commands that list and revoke each kind of credential. */
 static const struct {
     const char *list, *revoke;
 } reviews[] = {
@@ -127,7 +127,7 @@ static const struct {
 };
 
 /* Revocations made after the backup are lost, so the user has to repeat them. */
-static Str valid_again(Arena *arena, const BackupContent *content)
+static Str reset_warning(Arena *arena, const BackupContent *content)
 {
     return arena_format(
         arena,
@@ -181,7 +181,7 @@ int backup_print_restored(const Invocation *invocation, const RestoreResult *res
         map_set_str(arena, map, STR("time"),
                     value_string(utc_text(arena, content->manifest.time_ms)));
         set_counts(arena, map, content);
-        backup_set_review(arena, map, valid_again(arena, content));
+        backup_set_review(arena, map, reset_warning(arena, content));
         return output_json(invocation, value_map(map));
     }
     stream_put_format(invocation->out,
@@ -200,6 +200,6 @@ int backup_print_restored(const Invocation *invocation, const RestoreResult *res
                       "The old server must never run again. Next: start this one with %" STR_FMT
                       ".\n",
                       STR_ARG(daemon_command_start(invocation)));
-    backup_put_review(invocation, valid_again(invocation->arena, content));
+    backup_put_review(invocation, reset_warning(invocation->arena, content));
     return EXIT_OK;
 }

@@ -26,7 +26,7 @@ static bool load_from_map(void *context, Str name, Arena *arena, Str *text)
     return true;
 }
 
-/* Maps an option of a request to its field. */
+/* Sets a field of the settings from an option of a request. */
 typedef struct TextOption {
     const char *name;
     size_t offset;
@@ -92,7 +92,7 @@ static bool apply_option(Request *request, Str name, Value value, Error *err)
         return true;
     }
     if (str_eq(name, STR("optimized"))) {
-        return true; /* affects only how Jinja2 compiles, not the result */
+        return true; /* accepted but ignored: in Jinja2 it affects only compilation, not the result */
     }
     return error_set(err, ERROR_INVALID,
                      "unknown option '%" STR_FMT "', or its value has the wrong type",
@@ -129,7 +129,7 @@ static void put_member(Buf *out, const char *name, Str text)
     json_print_string(out, text, NULL);
 }
 
-static void answer_fault(Buf *out, const Fault *fault)
+static void put_fault(Buf *out, const Fault *fault)
 {
     buf_put_char(out, '{');
     put_member(out, "error", str_from_c(fault_class_name(fault->class)));
@@ -149,21 +149,21 @@ static void answer_fault(Buf *out, const Fault *fault)
     buf_put(out, STR("}\n"));
 }
 
-static void answer_error(Buf *out, const char *message)
+static void put_error(Buf *out, const char *message)
 {
     buf_put(out, STR("{\"error\":\"InvalidRequest\","));
     put_member(out, "message", str_from_c(message));
     buf_put(out, STR("}\n"));
 }
 
-static void answer_template(const Request *request, Rendered *rendered, Buf *out)
+static void process_template(const Request *request, Rendered *rendered, Buf *out)
 {
     AUTO(Templates) *templates = templates_new(&request->settings);
     const Template *template;
     Fault fault;
     if (!templates_compile(templates, STR_EMPTY, request->text, &template, &fault) ||
         !template_render(template, request->context, rendered, &fault)) {
-        answer_fault(out, &fault);
+        put_fault(out, &fault);
         return;
     }
     buf_put_char(out, '{');
@@ -179,7 +179,7 @@ static void answer_template(const Request *request, Rendered *rendered, Buf *out
     buf_put(out, STR("}\n"));
 }
 
-static void answer_expression(const Request *request, Rendered *rendered, Buf *out)
+static void process_expression(const Request *request, Rendered *rendered, Buf *out)
 {
     AUTO(Templates) *templates = templates_new(&request->settings);
     const Template *template;
@@ -187,7 +187,7 @@ static void answer_expression(const Request *request, Rendered *rendered, Buf *o
     Value value;
     if (!templates_compile_expression(templates, STR_EMPTY, request->text, &template, &fault) ||
         !template_evaluate(template, request->context, rendered, &value, &fault)) {
-        answer_fault(out, &fault);
+        put_fault(out, &fault);
         return;
     }
     size_t start = out->len;
@@ -196,30 +196,29 @@ static void answer_expression(const Request *request, Rendered *rendered, Buf *o
     JsonStyle style = { .allow_nan = true };
     if (!json_print(out, value, &style, &err)) {
         out->len = start;
-        answer_error(out, err.text);
+        put_error(out, err.text);
         return;
     }
     buf_put(out, STR("}\n"));
 }
 
-static void answer_line(Str line, const TemplateSettings *base, BatchKind kind, Rendered *rendered,
-                        Arena *arena, Buf *out)
+static void process_line(Str line, const TemplateSettings *base, BatchKind kind, Rendered *rendered,
+                         Arena *arena, Buf *out)
 {
     Value value;
     Error err;
     Request request = { .settings = *base };
     if (!json_parse_text(arena, line, NULL, &value, &err) ||
         !read_request(value, kind, &request, &err)) {
-        answer_error(out, err.text);
+        put_error(out, err.text);
     } else if (kind == BATCH_TEMPLATES) {
-        answer_template(&request, rendered, out);
+        process_template(&request, rendered, out);
     } else {
-        answer_expression(&request, rendered, out);
+        process_expression(&request, rendered, out);
     }
 }
 
-/* Output is flushed whenever the next line has not arrived yet: a client that waits for each result
- * gets it at once, while bulk input does not cost one write per line. */
+/* Output is flushed whenever no further input is available yet. A client that waits for each result gets it immediately, and bulk input is not slowed down by one write per line. */
 int batch_run(const Invocation *invocation, const TemplateSettings *settings, BatchKind kind)
 {
     if (invocation->arg_count > 0) {
@@ -247,9 +246,9 @@ int batch_run(const Invocation *invocation, const TemplateSettings *settings, Ba
             return EXIT_FAILED;
         }
         if (outcome == LINE_TOO_LONG) {
-            answer_error(&out, "the line is longer than 64 MiB");
+            put_error(&out, "the line is longer than 64 MiB");
         } else if (str_trim(line).len > 0) {
-            answer_line(str_trim(line), &base, kind, &rendered, &arena, &out);
+            process_line(str_trim(line), &base, kind, &rendered, &arena, &out);
         }
         stream_put(invocation->out, buf_str(&out));
         buf_reset(&out);

@@ -9,20 +9,20 @@
 #include "cli/output.h"
 #include "sys/signals.h"
 
-static bool is_set(const char *variable)
+static bool env_is_set(const char *variable)
 {
     const char *value = getenv(variable);
     return value != NULL && value[0] != '\0';
 }
 
-static bool is_forced(const char *variable)
+static bool env_is_true(const char *variable)
 {
-    return is_set(variable) && strcmp(getenv(variable), "0") != 0;
+    return env_is_set(variable) && strcmp(getenv(variable), "0") != 0;
 }
 
 static bool is_smart_terminal(const Stream *stream)
 {
-    return stream_is_terminal(stream) && is_set("TERM") && strcmp(getenv("TERM"), "dumb") != 0;
+    return stream_is_terminal(stream) && env_is_set("TERM") && strcmp(getenv("TERM"), "dumb") != 0;
 }
 
 static bool use_color(const Invocation *invocation, const Stream *stream)
@@ -31,10 +31,10 @@ static bool use_color(const Invocation *invocation, const Stream *stream)
     if (strcmp(when, "auto") != 0) {
         return strcmp(when, "always") == 0;
     }
-    if (is_set("NO_COLOR")) {
+    if (env_is_set("NO_COLOR")) {
         return false;
     }
-    if (is_forced("FORCE_COLOR") || is_forced("CLICOLOR_FORCE")) {
+    if (env_is_true("FORCE_COLOR") || env_is_true("CLICOLOR_FORCE")) {
         return true;
     }
     return is_smart_terminal(stream);
@@ -47,7 +47,7 @@ static int run_command(Invocation *invocation, int argc, char **argv)
     }
     invocation->color_out = use_color(invocation, invocation->out);
     invocation->color_err = use_color(invocation, invocation->err);
-    invocation->moving_err = is_smart_terminal(invocation->err);
+    invocation->can_redraw_err = is_smart_terminal(invocation->err);
     if (invocation_flag(invocation, "help")) {
         AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
         if (invocation->verb != NULL) {
@@ -108,7 +108,7 @@ int cli_main(int argc, char **argv)
     AUTO_CLEAR(Stream) out = stream_make(STDOUT_FILENO);
     AUTO_CLEAR(Stream) err = stream_make(STDERR_FILENO);
     int code = cli_run(argc, argv, &out, &err);
-    /* A failed write, such as on a full disk, must not look like success. */
+    /* A failed write, for example because the disk is full, must not be reported as success. */
     if (!stream_flush(&out)) {
         stream_put_format(&err, "eden: standard output: %s\n", out.error.text);
         code = code == EXIT_OK ? EXIT_FAILED : code;

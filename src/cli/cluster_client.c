@@ -15,8 +15,8 @@
 #include "sys/file.h"
 
 enum {
-    EXCERPT_MAX = 200, /* bytes shown of a foreign response */
-    SUGGESTIONS = 500, /* maximum number of names for "did you mean" */
+    EXCERPT_MAX = 200,         /* maximum bytes shown of a response that is not from eden */
+    SUGGESTED_NAMES_MAX = 500, /* maximum number of names for "did you mean" */
 };
 
 /* --- Sending --------------------------------------------------------------------------------- */
@@ -33,7 +33,7 @@ typedef struct Exchange {
     LoopTimer tick;
 } Exchange;
 
-/* Warns once per command that data may be stale. Error responses carry their own reason. */
+/* Warns once per command that data may be stale. Not needed for error responses, which state the reason. */
 static void warn_stale(const Exchange *exchange, const Http1Head *head)
 {
     const Invocation *invocation = exchange->invocation;
@@ -100,7 +100,7 @@ ErrorKind cluster_status_kind(int status)
     return status < 300 ? ERROR_NONE : refusal_row_of_status(status)->kind;
 }
 
-/* Distinguishes an error of an eden server, which has a detail, from the error page of a proxy. */
+/* Whether the response is an error from an eden server, which has a detail, rather than the error page of a proxy. */
 static bool has_reason(Value response)
 {
     return value_get_text(response, "detail").len > 0;
@@ -116,7 +116,7 @@ ErrorKind cluster_response_kind(Arena *arena, const ClusterResponse *received)
          has_reason(response))) {
         return kind;
     }
-    /* A gateway error means that the server is unreachable; any other status is the proxy's own. */
+    /* A gateway error means that the server is unreachable; any other status comes from the proxy itself. */
     return received->status == 502                              ? ERROR_UNAVAILABLE
            : kind == ERROR_UNAVAILABLE || kind == ERROR_TIMEOUT ? kind
                                                                 : ERROR_OS;
@@ -188,7 +188,7 @@ static bool send_to(HttpCallOptions *options, const TlsMaterial *tls_material, E
     *sent = http_call_is_sent(call);
     http_call_free(call);
     *err = exchange->err;
-    /* Neither a malformed response nor an unresolvable name is an error of the command line. */
+    /* Neither a malformed response nor a name that cannot be resolved is a usage error. */
     if (err->kind == ERROR_INVALID || err->kind == ERROR_NOT_FOUND) {
         err->kind = ERROR_UNAVAILABLE;
     }
@@ -442,7 +442,7 @@ static int report_selection_error(const Invocation *invocation, const Error *err
 }
 
 /* Returns "nodes" of "/v1/nodes/web1?limit=1". */
-static Str plural_of(Str target)
+static Str collection_of(Str target)
 {
     Str rest = str_starts(target, STR("/v1/")) ? str_from_offset(target, 4) : STR_EMPTY;
     size_t end = 0;
@@ -452,11 +452,11 @@ static Str plural_of(Str target)
     return str_slice(rest, 0, end);
 }
 
-/* Offers the names of a list to the caller, who may see all of them. Servers do it for nodes. */
+/* Adds "did you mean" with a similar name from the collection, if the user may list it. For nodes, the server does this. */
 static void suggest_name(const Invocation *invocation, Str target, Problem *problem)
 {
     Arena *arena = invocation->arena;
-    Str plural = plural_of(target), near, name;
+    Str plural = collection_of(target), near, name;
     Str rest = str_from_offset(target, strlen("/v1/") + plural.len);
     if (plural.len == 0 || !str_starts(rest, STR("/")) || problem->hint.len == 0 ||
         str_eq_c(plural, "nodes") || str_eq_c(plural, "facts") || str_eq_c(plural, "store")) {
@@ -467,7 +467,7 @@ static void suggest_name(const Invocation *invocation, Str target, Problem *prob
     name = str_slice(name, 0, str_find(name, STR("?"), 0));
     ClusterRequest request = { .method = "GET",
                                .target = arena_format(arena, "/v1/%" STR_FMT "?limit=%d",
-                                                      STR_ARG(plural), SUGGESTIONS) };
+                                                      STR_ARG(plural), SUGGESTED_NAMES_MAX) };
     Suggest suggest = suggest_make(name);
     Value list;
     bool responded;
@@ -488,7 +488,7 @@ static void suggest_name(const Invocation *invocation, Str target, Problem *prob
 static void add_response_error(const Invocation *invocation, const ClusterEndpoint *endpoint,
                                Problems *problems, const ClusterRefusal *refusal, const Error *err)
 {
-    RefusedRequest request = { .plural = plural_of(refusal->target) };
+    RefusedRequest request = { .plural = collection_of(refusal->target) };
     refusal_add(problems, &request, refusal->response, err);
     if (err->kind == ERROR_NOT_FOUND && problems->count > 0) {
         suggest_name(invocation, refusal->target, &problems->items[problems->count - 1]);
@@ -503,7 +503,7 @@ static void add_response_error(const Invocation *invocation, const ClusterEndpoi
     }
 }
 
-/* Adds a problem for a failed request, except for usage errors. */
+/* Adds a problem for a failed request, unless it is a usage error. */
 static int add_refusal(const Invocation *invocation, const ClusterEndpoint *endpoint,
                        const ClusterRefusal *refusal, const Error *err, Problems *problems)
 {

@@ -25,7 +25,7 @@
     }
 /* Options of every command that calls the server. */
 #define CLUSTER_OPTIONS CLUSTER_OPTIONS_WITH("timeout")
-/* The same for a command with a --timeout of its own: `response` is "response-timeout". */
+/* The same for a command whose --timeout has another meaning: `response` is "response-timeout". */
 #define CLUSTER_OPTIONS_WITH(response)                    \
     RUN_DIR_OPTION, STATE_DIR_OPTION,                     \
         { .name = (response),                             \
@@ -40,7 +40,7 @@
     }
 
 enum {
-    CLUSTER_RESPONSE_MAX = 16 << 20 /* default limit of a response, in bytes */
+    CLUSTER_RESPONSE_MAX = 16 << 20 /* default size limit of a response, in bytes */
 };
 
 typedef struct ClusterRequest {
@@ -52,7 +52,7 @@ typedef struct ClusterRequest {
     uint32_t field_count;
     uint64_t response_max; /* in bytes; 0: CLUSTER_RESPONSE_MAX */
     int64_t timeout_ms;    /* for the entire request; 0: --timeout */
-    const char *socket;    /* in the run directory; NULL: the server's */
+    const char *socket;    /* name of a socket in the run directory; NULL: the server's socket */
 } ClusterRequest;
 
 /* Sends a request and reads the response, a map, into the invocation's arena. Returns EXIT_OK, or
@@ -82,8 +82,7 @@ int cluster_report_refusal_at(const Invocation *invocation, const ClusterEndpoin
  * once. */
 int cluster_add_refusal(const Invocation *invocation, const ClusterRefusal *refusal,
                         const Error *err, Problems *problems);
-/* Reports an error that concerns the user's own contexts, so without the hint to become root.
- * Returns the exit code. */
+/* Reports an error about the user's contexts, without the hint to become root. Returns the exit code. */
 int cluster_fail(const Invocation *invocation, const char *code, const Error *err);
 
 /* --- Streaming ------------------------------------------------------------------------------- */
@@ -91,10 +90,11 @@ int cluster_fail(const Invocation *invocation, const char *code, const Error *er
 typedef struct ClusterStreamHandler {
     bool (*on_chunk)(void *context, Str bytes); /* returns false to stop */
     void *context;
-    int64_t idle_timeout_ms; /* between chunks; `timeout_ms` limits the wait for the first byte */
+    int64_t
+        idle_timeout_ms; /* maximum time between chunks; `timeout_ms` limits the wait for the first byte */
     void (*on_head)(void *context, const Http1Head *head); /* called once, first; may be NULL */
     void (*on_tick)(
-        void *context); /* called every `tick_ms`, also while nothing arrives; may be NULL */
+        void *context); /* called every `tick_ms`, even while no data arrives; may be NULL */
     int64_t tick_ms;
 } ClusterStreamHandler;
 
@@ -111,8 +111,7 @@ MUST_CHECK bool cluster_stream_at(const Invocation *invocation, const ClusterEnd
                                   const ClusterStreamHandler *handler, ClusterRefusal *refusal,
                                   Error *err);
 
-/* A response with any status; the body is empty if it was streamed. cluster_exchange() fails only
- * if no server responded. */
+/* A response with any status; the body is empty if it was streamed. */
 typedef struct ClusterResponse {
     int status;
     Str body;
@@ -129,9 +128,9 @@ MUST_CHECK bool cluster_exchange_at(const Invocation *invocation, const ClusterE
  * if a proxy or another program responded instead. */
 MUST_CHECK bool cluster_response_read(Arena *arena, const ClusterResponse *received, Value *out,
                                       Error *err);
-/* The error kind of a status sent by an eden server; ERROR_NONE below 300. */
+/* Returns the error kind for a status sent by an eden server; ERROR_NONE below 300. */
 ErrorKind cluster_status_kind(int status);
-/* The same for a response of any origin, such as a proxy. */
+/* The same for a response that may come from a proxy or another program. */
 ErrorKind cluster_response_kind(Arena *arena, const ClusterResponse *received);
 
 /* --- Building requests ----------------------------------------------------------------------- */

@@ -45,7 +45,7 @@ bool cluster_endpoint_select(const Invocation *invocation, ClusterEndpoint *out,
     if (option != NULL && has_run_dir) {
         return error_set(err, ERROR_CONFLICT, "--context and --run-dir are mutually exclusive");
     }
-    /* `eden dev` sets this for the commands that it runs. */
+    /* Set by `eden dev` for the commands that it runs. */
     if (option == NULL && !has_run_dir && env_run_dir != NULL && env_run_dir[0] == '/') {
         return select_local(invocation, env_run_dir, out, err);
     }

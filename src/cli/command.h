@@ -10,9 +10,9 @@
 #include "base/str.h"
 #include "cli/exit_codes.h"
 
-/* The kind of an argument; tells the shell how to complete it. */
+/* The kind of an argument; tells the shell what to complete. */
 typedef enum WordKind {
-    WORD_TEXT, /* anything; no completion */
+    WORD_TEXT, /* arbitrary text; no completion */
     WORD_FILE,
     WORD_DIRECTORY,
     WORD_COMMAND, /* the name of a command */
@@ -49,10 +49,10 @@ typedef struct Option {
     const char *argument; /* "FORMAT"; NULL: a flag */
     bool repeats;
     WordKind word;
-    const char *choices;  /* valid arguments, "json|yaml"; NULL: anything */
+    const char *choices;  /* valid arguments, "json|yaml"; NULL: any */
     const char *fallback; /* default value, shown in help */
-    const char *also;     /* "expires|expiry": synonyms that lead to a suggestion */
-    const char *alone;    /* flag that the letter selects when no argument follows it */
+    const char *synonyms; /* "expires|expiry": synonyms, for which this option is suggested */
+    const char *flag_without_value; /* flag that the letter stands for if it has no argument */
     const char *help;
 } Option;
 
@@ -71,8 +71,8 @@ typedef struct Example {
 /* An expected positional argument of a command or verb. */
 typedef struct Argument {
     const char *usage;   /* "NODE", "[NODE]" if optional, "NODE..." if repeated; NULL ends a list */
-    WordKind word;       /* how to complete it */
-    const char *choices; /* "bash|zsh|fish"; NULL: anything */
+    WordKind word;       /* what to complete */
+    const char *choices; /* "bash|zsh|fish"; NULL: any */
 } Argument;
 
 enum {
@@ -106,10 +106,10 @@ typedef struct Command {
     const char *help;                 /* one line */
     const char *text;                 /* paragraphs for help and manual; may be NULL */
     const Option *options;            /* with verbs: options of all verbs */
-    const Option *internal_options; /* for other processes of eden: accepted, but not documented */
+    const Option *internal_options; /* used by other eden processes: accepted, but not documented */
     const Example *examples;        /* only without verbs */
-    const Verb *verbs;              /* either verbs */
-    RunFunction *run;               /* or a function */
+    const Verb *verbs;              /* either this */
+    RunFunction *run;               /* or this */
 } Command;
 
 /* In the order of commands.def; ends with NULL. */
@@ -143,7 +143,7 @@ void usage_put(const Command *command, const Verb *verb, const char *separator, 
  * ones. Without a verb, over those of all verbs, each name once. Initialize with { 0 }. */
 typedef struct OptionCursor {
     const Option *option;
-    uint32_t verbs; /* bit i: the i-th verb has it; 0: all verbs have it */
+    uint32_t verbs; /* bit i is set if the i-th verb has it; 0: all verbs have it */
     bool is_common; /* every command has it */
     uint32_t list, next;
 } OptionCursor;

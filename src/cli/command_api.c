@@ -16,8 +16,8 @@ enum {
 
 typedef struct ApiCall {
     Invocation *invocation;
-    Buf body;         /* buffered body, if it has to be reformatted */
-    bool is_buffered; /* false: print as it arrives */
+    Buf body;         /* the body, buffered if it has to be reformatted */
+    bool is_buffered; /* false: print data as it arrives */
 } ApiCall;
 
 static const char *const methods[] = { "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS" };
@@ -168,7 +168,7 @@ static int send_request(Invocation *invocation, const ClusterRequest *request)
     }
     Str body = call.body.len > 0 ? buf_str(&call.body) : response.body;
     if (response.status >= 300 && body.len == 0 && !invocation_flag(invocation, "include")) {
-        /* The body went to stdout; report the error on stderr too. */
+        /* The body was printed to stdout; report the error on stderr too. */
         error_set(&err, cluster_response_kind(invocation->arena, &response),
                   "the server responded with status %d", response.status);
         return cluster_report_error(invocation, &err, true);

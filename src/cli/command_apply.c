@@ -1,4 +1,4 @@
-/* eden apply: bring this machine into the state that a site describes. */
+/* eden apply: applies a site to this machine. */
 #include "base/visible.h"
 #include "cli/plan_input.h"
 #include "cli/run_command.h"
@@ -12,7 +12,7 @@
 /* --- --resume: runs interrupted by a reboot -------------------------------------------------- */
 
 enum {
-    OUTPUT_MAX = 4096 /* flushed line by line */
+    OUTPUT_MAX = 4096 /* output is forwarded line by line */
 };
 
 static void print_line(void *context, Str line)
@@ -23,7 +23,7 @@ static void print_line(void *context, Str line)
     (void)stream_flush(invocation->err);
 }
 
-static bool resume_one(Invocation *invocation, const Resume *resume, int *code, Error *err)
+static bool resume_run(Invocation *invocation, const Resume *resume, int *code, Error *err)
 {
     Arena *arena = invocation->arena;
     const char **argv = ARENA_ARRAY(arena, const char *, resume->argc + 2);
@@ -68,7 +68,7 @@ static int run_resume(Invocation *invocation)
     for (uint32_t i = 0; i < count; i++) {
         stream_put_format(invocation->err, "eden: resuming the run of '%" STR_FMT "'\n",
                           STR_ARG(resumes[i].home));
-        if (!resume_one(invocation, &resumes[i], &code, &err)) {
+        if (!resume_run(invocation, &resumes[i], &code, &err)) {
             return run_report_late_error(invocation, &err);
         }
         worst = code != EXIT_OK ? code : worst;
@@ -78,10 +78,10 @@ static int run_resume(Invocation *invocation)
 
 /* --- --try: a real apply in a temporary overlay ---------------------------------------------- */
 
-typedef struct Try {
+typedef struct TryRun {
     Invocation *invocation;
     const RunConfig *config;
-} Try;
+} TryRun;
 
 static int report_try_error(Invocation *invocation, Error *err)
 {
@@ -119,7 +119,7 @@ static void print_changes(const Invocation *invocation, const char *state,
     stream_put(out, buf_str(&text));
 }
 
-static int apply_inside(const Try *attempt, const char *directory)
+static int apply_inside(const TryRun *attempt, const char *directory)
 {
     Invocation *invocation = attempt->invocation;
     OverlaySettings settings = { .directory = directory,
@@ -141,7 +141,7 @@ static int apply_inside(const Try *attempt, const char *directory)
 /* Runs in a separate process, which makes all changes and prints all output. */
 static int run_inside(void *context, const char *directory)
 {
-    const Try *attempt = context;
+    const TryRun *attempt = context;
     int code = apply_inside(attempt, directory);
     (void)stream_flush(attempt->invocation->out);
     (void)stream_flush(attempt->invocation->err);
@@ -155,8 +155,8 @@ static int run_try(Invocation *invocation, const RunConfig *config)
     Error err;
     int code;
     RunConfig sandboxed = *config;
-    sandboxed.stays = true; /* services belong to the real machine */
-    Try attempt = { invocation, &sandboxed };
+    sandboxed.stays = true; /* services outside of the overlay must not be contacted */
+    TryRun attempt = { invocation, &sandboxed };
     return scratch_process_run(run_inside, &attempt, &code, &err)
                ? code
                : report_try_error(invocation, &err);

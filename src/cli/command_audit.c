@@ -14,9 +14,7 @@
 
 /* --- Following the log ------------------------------------------------------------------------ */
 
-/* `eden audit tail --follow` prints the audit log as it grows, by polling: a user who may read the
- * audit log may not watch its keys in the store. Each round first requests only the newest entry,
- * so an idle log costs little. */
+/* `eden audit tail --follow` prints the audit log as it grows, by polling: a user who may read the audit log may not watch its keys in the store. Each round first requests only the newest entry, so that polling an idle log is cheap. */
 
 enum {
     AUDIT_PAGE = 500,           /* entries per request */
@@ -27,7 +25,7 @@ enum {
     POLL_MS = 1000,
 };
 
-typedef struct Follow {
+typedef struct AuditTail {
     Invocation *invocation;
     Invocation round;  /* copy of the command's invocation with an arena for one round */
     uint64_t last;     /* sequence number of the last printed entry; 0: none */
@@ -35,7 +33,7 @@ typedef struct Follow {
     char hash[AUDIT_HASH_TEXT + 1];
     Reconnect reconnect;
     ClusterRefusal refusal; /* why this round failed */
-} Follow;
+} AuditTail;
 
 static uint64_t sequence_of(Value entry)
 {
@@ -43,7 +41,7 @@ static uint64_t sequence_of(Value entry)
     return str_to_u64(object_name(entry), &sequence) ? sequence : 0;
 }
 
-/* Reverses the order: the server returns the newest entry first, output ends with it. */
+/* Reverses the order: the server returns the newest entry first, but it is printed last. */
 static List *audit_reverse(Arena *arena, const List *entries)
 {
     List *reversed = list_new(arena, entries->len);
@@ -53,7 +51,7 @@ static List *audit_reverse(Arena *arena, const List *entries)
     return reversed;
 }
 
-static void set_position(Follow *follow, Value entry)
+static void set_position(AuditTail *follow, Value entry)
 {
     Str hash = value_get_text(object_status(entry), "hash");
     follow->last = sequence_of(entry);
@@ -84,7 +82,7 @@ static void audit_print_entry(const Invocation *invocation, Value entry)
 
 /* --- Polling ---------------------------------------------------------------------------------- */
 
-static bool request(Follow *follow, Str target, Value *out, Error *err)
+static bool request(AuditTail *follow, Str target, Value *out, Error *err)
 {
     ClusterResponse response;
     *out = value_null();
@@ -108,7 +106,7 @@ static bool fail_replaced(Error *err)
 }
 
 /* Fetches the entries after the last printed one, newest first, up to AUDIT_CATCH_UP_MAX. */
-static bool fetch_new(Follow *follow, List *out, Error *err)
+static bool fetch_new(AuditTail *follow, List *out, Error *err)
 {
     Arena *arena = follow->round.arena;
     Str target = arena_format(arena, "/v1/audit?limit=%d", AUDIT_PAGE);
@@ -137,7 +135,7 @@ static bool fetch_new(Follow *follow, List *out, Error *err)
 }
 
 /* Reports entries between the last printed one and `sequence`. */
-static void report_gap(const Follow *follow, uint64_t sequence)
+static void report_gap(const AuditTail *follow, uint64_t sequence)
 {
     uint64_t last = follow->last;
     if (follow->archived > last) {
@@ -154,7 +152,7 @@ static void report_gap(const Follow *follow, uint64_t sequence)
 }
 
 /* Checks that entries are contiguous, except where some were skipped, and prints them. */
-static bool print_new(Follow *follow, const List *entries, Error *err)
+static bool print_new(AuditTail *follow, const List *entries, Error *err)
 {
     for (uint32_t i = 0; i < entries->len; i++) {
         Value entry = entries->items[i];
@@ -171,7 +169,7 @@ static bool print_new(Follow *follow, const List *entries, Error *err)
     return true;
 }
 
-static bool poll_once(Follow *follow, Error *err)
+static bool poll_once(AuditTail *follow, Error *err)
 {
     Value newest;
     if (!reconnect_check(&follow->reconnect, err) ||
@@ -199,7 +197,7 @@ static bool poll_once(Follow *follow, Error *err)
  * has been replaced, the server rejects the request, or stdout is closed. */
 static int audit_follow(Invocation *invocation, const List *printed)
 {
-    Follow follow = { .invocation = invocation, .round = *invocation };
+    AuditTail follow = { .invocation = invocation, .round = *invocation };
     Error err;
     if (!reconnect_init(&follow.reconnect, invocation, "the audit log", &err)) {
         return cluster_report_error(invocation, &err, false);
@@ -215,7 +213,7 @@ static int audit_follow(Invocation *invocation, const List *printed)
         err = (Error){ 0 };
         if (poll_once(&follow, &err)) {
             clock_sleep_ms(POLL_MS, NULL);
-        } else if (reconnect_helps(&follow.reconnect, &err, follow.refusal.responded)) {
+        } else if (reconnect_is_useful(&follow.reconnect, &err, follow.refusal.responded)) {
             reconnect_wait(&follow.reconnect, &err);
         } else {
             stream_flush(invocation->out);
@@ -283,7 +281,7 @@ static int run_tail(Invocation *invocation)
     if (code != EXIT_OK) {
         return code;
     }
-    /* The server returns the newest entry first; output ends with it in every format. */
+    /* The server returns the newest entry first, but every format prints it last. */
     List *entries = audit_reverse(invocation->arena, object_items(response));
     Value metadata = value_get_map(response, "metadata");
     int64_t archived = value_get_int(metadata, "archived");

@@ -15,7 +15,7 @@
 #include "sys/file_stream.h"
 
 enum {
-    FIRST_BYTE_MS = 60 * 1000, /* for the first byte */
+    FIRST_BYTE_MS = 60 * 1000, /* timeout for the first byte */
     IDLE_TIMEOUT_MS = 60 * 1000
 };
 
@@ -23,7 +23,7 @@ enum {
 
 typedef struct BackupDownload {
     const Invocation *invocation;
-    BackupReader reader; /* verifies the bytes before they are written */
+    BackupReader reader; /* verifies the data before it is written */
     const char *path;
     FileDraft *draft;
     Buf head; /* bytes received before the manifest was complete */
@@ -153,7 +153,7 @@ static int run_verify(Invocation *invocation)
     bool ok = verify_in(invocation, &scratch, name, &content, &err);
     directory_remove_child(&scratch, name);
     if (!ok) {
-        /* Scripts get one code for every kind of bad backup. */
+        /* All invalid backups have the same exit code, for scripts. */
         (void)daemon_command_fail(invocation, "E0872", &err);
         return EXIT_FAILED;
     }

@@ -11,15 +11,15 @@
 
 typedef struct Line {
     const Command *command;
-    const Verb *verb;      /* NULL: none yet */
+    const Verb *verb;      /* NULL: not given yet */
     const char **args;     /* without the verb */
-    uint32_t arg_count;    /* before the last word */
-    const Option *pending; /* option that the last word is the value of */
-    bool only_args;        /* "--" was given */
+    uint32_t arg_count;    /* number of arguments before the last word */
+    const Option *pending; /* option whose value the last word is */
+    bool options_ended;    /* "--" was given */
     const char *last;
 } Line;
 
-static bool is_break(const char *word)
+static bool is_word_break(const char *word)
 {
     return word[0] != '\0' && word[strspn(word, "=:")] == '\0';
 }
@@ -30,7 +30,7 @@ static const char **join_words(Arena *arena, const char **words, uint32_t *count
     const char **joined = ARENA_ARRAY(arena, const char *, *count + 1);
     uint32_t end = 0;
     for (uint32_t i = 0; i < *count; i++) {
-        bool continues = i > 1 && (is_break(words[i]) || is_break(words[i - 1]));
+        bool continues = i > 1 && (is_word_break(words[i]) || is_word_break(words[i - 1]));
         if (continues) {
             Str word = arena_format(arena, "%s%s", joined[end - 1], words[i]);
             joined[end - 1] = arena_copy_c(arena, word);
@@ -69,9 +69,9 @@ static Line read_line(Arena *arena, const char **words, uint32_t count)
     for (uint32_t i = 2; line.command != NULL && i + 1 < count; i++) {
         if (line.pending != NULL) {
             line.pending = NULL;
-        } else if (!line.only_args && strcmp(words[i], "--") == 0) {
-            line.only_args = true;
-        } else if (!line.only_args && word_is_option(words[i])) {
+        } else if (!line.options_ended && strcmp(words[i], "--") == 0) {
+            line.options_ended = true;
+        } else if (!line.options_ended && word_is_option(words[i])) {
             line.pending = pending_option(line.command, words[i]);
         } else {
             line.args[line.arg_count++] = words[i];
@@ -272,7 +272,8 @@ static void put_candidates(const Invocation *invocation, const char **words, uin
     }
     Str last = str_from_c(line.last);
     size_t equals = str_find(last, STR("="), 0);
-    bool is_option = !line.only_args && (word_is_option(line.last) || strcmp(line.last, "-") == 0);
+    bool is_option =
+        !line.options_ended && (word_is_option(line.last) || strcmp(line.last, "-") == 0);
     if (line.pending != NULL) {
         put_value(invocation, &line, line.pending->word, line.pending->choices, STR_EMPTY, out);
     } else if (is_option && equals != STR_NOT_FOUND) {
@@ -306,7 +307,7 @@ static WordKind kind_of(const char *name)
 
 /* Returns the value of --NAME in an incomplete line, given as "--NAME VALUE", "--NAME=VALUE", or as
  * bash splits it: "--NAME", "=", "VALUE". NULL if not given. */
-static const char *find_typed(const Invocation *invocation, const char *name)
+static const char *find_option_value(const Invocation *invocation, const char *name)
 {
     const char *found = NULL;
     size_t len = strlen(name);
@@ -328,18 +329,19 @@ static const char *find_typed(const Invocation *invocation, const char *name)
 }
 
 /* Copies the server options of the incomplete line to this invocation. */
-static Invocation with_typed_options(const Invocation *invocation)
+static Invocation with_server_options(const Invocation *invocation)
 {
     static const char *const names[] = { "context", "run-dir" };
     Invocation query = *invocation;
-    query.stale_warned = NULL; /* a warning would garble the line being edited */
-    query.given = ARENA_ARRAY(invocation->arena, Given, invocation->given_count + COUNT_OF(names));
-    memcpy(query.given, invocation->given, invocation->given_count * sizeof(Given));
+    query.stale_warned = NULL; /* a warning would corrupt the line being edited */
+    query.given =
+        ARENA_ARRAY(invocation->arena, GivenOption, invocation->given_count + COUNT_OF(names));
+    memcpy(query.given, invocation->given, invocation->given_count * sizeof(GivenOption));
     for (size_t i = 0; i < COUNT_OF(names); i++) {
-        const char *value = find_typed(invocation, names[i]);
+        const char *value = find_option_value(invocation, names[i]);
         if (value != NULL) {
             const Option *option = option_find(invocation->command, NULL, str_from_c(names[i]));
-            query.given[query.given_count++] = (Given){ option, value };
+            query.given[query.given_count++] = (GivenOption){ option, value };
         }
     }
     return query;
@@ -348,7 +350,7 @@ static Invocation with_typed_options(const Invocation *invocation)
 static int complete_run(Invocation *invocation)
 {
     const char *kind = invocation->args[0];
-    Invocation query = with_typed_options(invocation);
+    Invocation query = with_server_options(invocation);
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
     if (strcmp(kind, "line") == 0) {
         put_candidates(&query, invocation->args + 1, invocation->arg_count - 1, &text);

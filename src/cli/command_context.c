@@ -3,7 +3,7 @@
 
 #include "base/utc.h"
 #include "cli/cluster_client.h"
-#include "cli/credential_left.h"
+#include "cli/credential_hint.h"
 #include "cli/output.h"
 #include "cli/table.h"
 #include "pki/certificate.h"
@@ -245,7 +245,7 @@ static int update(Invocation *invocation, bool is_removal)
     }
     Str notice = STR_EMPTY;
     if (is_removal) {
-        notice = credential_left(arena, contexts_find(&contexts, name));
+        notice = credential_revoke_hint(arena, contexts_find(&contexts, name));
         contexts_remove(&contexts, name);
     } else {
         contexts.current = name;

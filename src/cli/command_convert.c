@@ -6,7 +6,7 @@ static int convert_run(Invocation *invocation)
     Inputs inputs;
     inputs_init(&inputs, invocation->arena);
     List *documents;
-    return inputs_load_all(&inputs, invocation->args[0], INPUT_TAKEN, &documents)
+    return inputs_load_all(&inputs, invocation->args[0], INPUT_LENIENT, &documents)
                ? output_documents(&inputs, invocation, documents)
                : inputs_report(&inputs, invocation);
 }

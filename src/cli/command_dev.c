@@ -20,9 +20,9 @@
 #include "sys/process.h"
 
 enum {
-    COMMAND_MS = 30 * 1000, /* timeout of each command that queries the server */
-    OUTPUT_MAX = 1 << 20,   /* limit of its output, in bytes */
-    LINES_MAX = 8,          /* maximum number of clusters listed */
+    COMMAND_TIMEOUT_MS = 30 * 1000, /* timeout of each command that queries the server */
+    OUTPUT_MAX = 1 << 20,           /* limit of its output, in bytes */
+    CLUSTERS_SHOWN_MAX = 8,         /* maximum number of clusters listed */
     NODES_DEFAULT = 3,
 };
 
@@ -74,7 +74,7 @@ static bool run_eden(const DevRun *run, const char *const *words, ProcessSink on
     argv[count++] = dev_cluster_run_dir(run->cluster);
     argv[count] = NULL;
     ProcessSpec spec = { .argv = argv,
-                         .timeout_ms = COMMAND_MS,
+                         .timeout_ms = COMMAND_TIMEOUT_MS,
                          .output_max = OUTPUT_MAX,
                          .sink = on_output,
                          .sink_context = context };
@@ -87,7 +87,7 @@ static bool run_eden(const DevRun *run, const char *const *words, ProcessSink on
         (result.ending == PROCESS_EXITED && result.exit_code == 0)) {
         return true;
     }
-    process_failure(run->invocation->arena, &result, COMMAND_MS, err);
+    process_failure(run->invocation->arena, &result, COMMAND_TIMEOUT_MS, err);
     return error_wrap(err, "eden %s", words[0]);
 }
 
@@ -123,14 +123,14 @@ static bool create_join_token(DevRun *run, Str *token, Error *err)
 typedef struct FactsWatch {
     Arena *arena;
     Buf text;
-    bool arrived[DEV_NODES_MAX];
+    bool has_facts[DEV_NODES_MAX];
     uint32_t nodes;
 } FactsWatch;
 
-static bool all_arrived(const FactsWatch *watch)
+static bool all_have_facts(const FactsWatch *watch)
 {
     for (uint32_t i = 0; i < watch->nodes; i++) {
-        if (!watch->arrived[i]) {
+        if (!watch->has_facts[i]) {
             return false;
         }
     }
@@ -147,11 +147,11 @@ static void parse_change(FactsWatch *watch, Str line)
     Str key = value_get_text(change, "key");
     for (uint32_t i = 0; i < watch->nodes; i++) {
         Str end = arena_format(watch->arena, "/facts/%s", dev_node_name(watch->arena, i));
-        watch->arrived[i] = watch->arrived[i] || str_ends(key, end);
+        watch->has_facts[i] = watch->has_facts[i] || str_ends(key, end);
     }
 }
 
-/* Returns false once the facts of all nodes have arrived. */
+/* Returns false, which ends the command, once the facts of all nodes have arrived. */
 static bool on_output(void *context, Str chunk)
 {
     FactsWatch *watch = context;
@@ -164,7 +164,7 @@ static bool on_output(void *context, Str chunk)
     Buf rest_copy = buf_make_in(watch->arena, BUF_UNLIMITED);
     buf_put(&rest_copy, rest);
     watch->text = rest_copy;
-    return !all_arrived(watch);
+    return !all_have_facts(watch);
 }
 
 static bool wait_facts(const DevRun *run, Error *err)
@@ -206,7 +206,7 @@ static void print_branch(const DevRun *run, Str output)
     print_stage(run, "%s: %" STR_FMT, run->site, STR_ARG(last));
 }
 
-/* The cluster follows a git repository, and gets the current files of any other directory. */
+/* The cluster follows a git repository; for any other directory, its current files are pushed once. */
 static bool send_site(const DevRun *run, Str *output, Error *err)
 {
     const char *url = arena_format(run->invocation->arena, "file://%s", run->site).data;
@@ -223,7 +223,7 @@ static bool send_site(const DevRun *run, Str *output, Error *err)
     return run_eden(run, sync, NULL, NULL, output, err);
 }
 
-/* A site with errors is reported; the cluster keeps running, for the next attempt. */
+/* If the site has errors, they are reported and the cluster keeps running, so that the user can fix them and push again. */
 static void add_site(const DevRun *run)
 {
     Str output = STR_EMPTY, line = STR_EMPTY;
@@ -363,7 +363,7 @@ static const char *program_path(Arena *arena)
         .data;
 }
 
-/* Environment with which the user's command finds the cluster. */
+/* Environment variables through which the user's command finds the cluster. */
 static const char *const *variables(const DevRun *run)
 {
     Arena *arena = run->invocation->arena;
@@ -504,7 +504,7 @@ static int report_choices(const Invocation *invocation, const List *descriptions
     Inputs inputs;
     inputs_init(&inputs, invocation->arena);
     problems_add(&inputs.problems, "E0890", NULL, 0, 0, "%s", err->text);
-    for (uint32_t i = 0; i < descriptions->len && i < LINES_MAX; i++) {
+    for (uint32_t i = 0; i < descriptions->len && i < CLUSTERS_SHOWN_MAX; i++) {
         problem_add_note(invocation->arena, &inputs.problems.items[0],
                          command_for(invocation, descriptions->items[i]), STR_EMPTY, 0);
     }
@@ -540,8 +540,7 @@ static bool find_node(Value description, const char *name, pid_t *process, Error
 
 static int run_inside(Invocation *invocation, const char *node)
 {
-    /* Commands in the node use the server there, whatever context the user has, even if this
-     * command runs inside another cluster. */
+    /* Commands in the node use the server there, regardless of the user's contexts, even if this command itself runs in another temporary cluster. */
     static const char *const own[] = { "EDEN_CONTEXT=" CONTEXT_LOCAL, "EDEN_RUN_DIR=", NULL };
     Value description = value_null();
     pid_t process = 0;

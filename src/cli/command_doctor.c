@@ -13,15 +13,15 @@
 
 /* --- Contexts --------------------------------------------------------------------------------- */
 
-/* Contexts as seen by `eden doctor`. */
+/* Collects data about the user's contexts. */
 
 enum {
-    ASK_MS = 3000,
+    QUERY_TIMEOUT_MS = 3000,
     PAGES_MAX = 20, /* maximum number of pages of nodes */
 };
 
 /* The earliest expiry of the certificates. */
-static int64_t ca_until(Arena *arena, Str pem, Error *err)
+static int64_t ca_expiry(Arena *arena, Str pem, Error *err)
 {
     Certificate *items;
     uint32_t count;
@@ -41,8 +41,8 @@ static void query(const Invocation *invocation, const ClusterEndpoint *endpoint,
     *out = (DoctorResponse){ .was_queried = true, .json = value_null() };
     if (cluster_exchange_at(
             invocation, endpoint,
-            &(ClusterRequest){ .method = "GET", .target = target, .timeout_ms = ASK_MS }, NULL,
-            &response, &out->err)) {
+            &(ClusterRequest){ .method = "GET", .target = target, .timeout_ms = QUERY_TIMEOUT_MS },
+            NULL, &response, &out->err)) {
         out->err = (Error){ 0 };
         (void)!cluster_response_read(invocation->arena, &response, &out->json, &out->err);
     }
@@ -56,8 +56,8 @@ static void query_text(const Invocation *invocation, const ClusterEndpoint *endp
     *out = (DoctorResponse){ .was_queried = true, .json = value_null() };
     if (!cluster_exchange_at(
             invocation, endpoint,
-            &(ClusterRequest){ .method = "GET", .target = target, .timeout_ms = ASK_MS }, NULL,
-            &response, &out->err)) {
+            &(ClusterRequest){ .method = "GET", .target = target, .timeout_ms = QUERY_TIMEOUT_MS },
+            NULL, &response, &out->err)) {
         return;
     }
     out->err = (Error){ 0 };
@@ -82,19 +82,19 @@ static void inspect(const Invocation *invocation, Str directory, const Context *
                              &out->err)) {
         return;
     }
-    out->ca_until_ms = ca_until(invocation->arena, endpoint.credentials.ca, &out->err);
-    if (!out->is_used || out->err.kind != ERROR_NONE) {
+    out->ca_expires_ms = ca_expiry(invocation->arena, endpoint.credentials.ca, &out->err);
+    if (!out->is_current || out->err.kind != ERROR_NONE) {
         return;
     }
     query(invocation, &endpoint, STR("/v1/health"), &health);
-    out->own_ms = clock_now_ms();
+    out->local_ms = clock_now_ms();
     out->time_ms = value_get_int(health.json, "time_ms");
     query(invocation, &endpoint, STR("/v1/session"), &out->session);
 }
 
 /* Combines all pages into one response. */
-static void ask_nodes(const Invocation *invocation, const ClusterEndpoint *endpoint,
-                      DoctorResponse *out)
+static void query_nodes(const Invocation *invocation, const ClusterEndpoint *endpoint,
+                        DoctorResponse *out)
 {
     Arena *arena = invocation->arena;
     List *nodes = list_new(arena, 0);
@@ -125,7 +125,7 @@ static void inspect_cluster(const Invocation *invocation, const ClusterEndpoint 
     }
     out->queries_remote = true;
     if (context->session.err.kind == ERROR_NONE) {
-        ask_nodes(invocation, endpoint, &out->nodes);
+        query_nodes(invocation, endpoint, &out->nodes);
         query(invocation, endpoint, STR("/v1/tokens"), &out->tokens);
         query(invocation, endpoint, STR("/v1/pki"), &out->pki);
         query(invocation, endpoint, STR("/v1/audit-entries?limit=1"), &out->audit);
@@ -148,10 +148,10 @@ static void doctor_inspect_contexts(const Invocation *invocation, const ClusterE
     out->contexts_err = (Error){ 0 };
     for (uint32_t i = 0; i < contexts.count && i < DOCTOR_CONTEXTS_MAX; i++) {
         DoctorContext *context = &out->contexts[out->context_count++];
-        context->is_used =
+        context->is_current =
             !endpoint->is_local && str_eq(contexts.items[i].name, endpoint->context.name);
         inspect(invocation, directory, &contexts.items[i], context);
-        if (context->is_used) {
+        if (context->is_current) {
             inspect_cluster(invocation, endpoint, context, out);
         }
     }
@@ -226,7 +226,7 @@ static void print_fixes(const Invocation *invocation, const DoctorResult *result
     }
 }
 
-/* The server that commands would use. Invalid contexts are reported by a separate check. */
+/* The server that commands would use. Invalid contexts are ignored here; a separate check reports them. */
 static bool select_endpoint(const Invocation *invocation, ClusterEndpoint *endpoint, Error *err)
 {
     if (cluster_endpoint_select(invocation, endpoint, err)) {

@@ -3,7 +3,7 @@
 #include "cli/output.h"
 #include "cli/template_inputs.h"
 
-/* Users who are used to templates often type the braces too. */
+/* Users who know templates often type the braces too. */
 static void hint_braces(const char *expression, Fault *fault)
 {
     Str text = str_trim(str_from_c(expression));

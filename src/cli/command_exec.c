@@ -1,4 +1,4 @@
-/* eden exec: execute a command on nodes of the cluster. */
+/* eden exec: executes a command on nodes of the cluster. */
 #include "cli/fleet_run.h"
 #include "cli/kind_print.h"
 #include "cli/output.h"
@@ -32,7 +32,7 @@ static const Option options[] = {
     FLEET_CREATE_OPTIONS,
     { .name = "timeout",
       .argument = "TIME",
-      .also = "time-limit",
+      .synonyms = "time-limit",
       .help = "kill the command on a node after this time" },
     OUTPUT_OPTION(KIND_FORMATS, "table", "output format"),
     CLUSTER_OPTIONS_WITH("response-timeout"),

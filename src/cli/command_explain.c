@@ -33,7 +33,7 @@ static void print_names(const Invocation *invocation, const Subjects *subjects)
     }
 }
 
-/* Returns eden's equivalent of a term from another tool; empty if there is none. */
+/* Returns eden's equivalent of another tool's term; empty if there is none. */
 static Str suggest_for_term(Str name)
 {
     static const ForeignKind places[] = { FOREIGN_TASK, FOREIGN_ACTION, FOREIGN_KEY };

@@ -79,7 +79,7 @@ static Str cell_text(Arena *arena, Value value)
     return buf_str(&text);
 }
 
-/* Each key of a map gets a row, "memory.total"; nested values are printed on that row. */
+/* Each key of a map is a row, such as "memory.total"; deeper values are printed within that row. */
 static void print_table(const Invocation *invocation, const Map *map)
 {
     static const char *const headings[] = { "FACT", "VALUE", NULL };
@@ -221,7 +221,7 @@ static Value value_at(Value map, Str path)
     return map;
 }
 
-/* By node: all facts, or those at the paths. */
+/* Returns a map by node of all facts, or of those at the paths. */
 static Value facts_by_node(const Invocation *invocation, const List *items)
 {
     Arena *arena = invocation->arena;

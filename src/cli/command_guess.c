@@ -1,5 +1,4 @@
-/* Suggestions for command lines that do not parse: similar words first, then terms of other
- * tools. */
+/* Suggestions for unknown commands and verbs: similar words first, then terms of other tools. */
 #include "cli/command_guess.h"
 
 #include "base/suggest.h"

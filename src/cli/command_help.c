@@ -76,7 +76,7 @@ static int help_run(Invocation *invocation)
         help_markdown_topic(arena, topic, &text);
     } else {
         help_write_topic(arena, topic, &text);
-        buf_put_c(&text, topic->only_listed ? "" : "\n'eden explain NAME' shows details.\n");
+        buf_put_c(&text, topic->is_unnamed ? "" : "\n'eden explain NAME' shows details.\n");
     }
     stream_put(invocation->out, buf_str(&text));
     return EXIT_OK;

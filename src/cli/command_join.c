@@ -27,18 +27,17 @@ typedef struct JoinCommand {
     NodeJoinOptions options;
     Token token;
     LoopTimer limit;
-    NodeJoinState wait; /* last state printed */
+    NodeJoinState wait; /* the last state that was printed */
     bool is_node;
-    const char *name;    /* of the node; set while it becomes a server */
-    Str cluster, server; /* set once it is a node */
+    const char *name;    /* name of the node; set while it becomes a server */
+    Str cluster, server; /* set once the machine is a node */
     Error err;
 } JoinCommand;
 
 /* --- Options --------------------------------------------------------------------------------- */
 
-/* Overwrites a secret in argv or the environment, where other users could read it while the process
- * runs. Both are writable memory of this process. */
-static void wipe(const char *secret)
+/* Overwrites a secret in argv or the environment, where other users could read it while the process runs. Both are in writable memory of this process. */
+static void overwrite_secret(const char *secret)
 {
     memset((char *)secret, '*', strlen(secret));
 }
@@ -77,10 +76,10 @@ static bool read_token(JoinCommand *command, Error *err)
         ok = set_token(command, str_from_c(option), "--token", err);
     }
     if (option != NULL && !is_stdin) {
-        wipe(option);
+        overwrite_secret(option);
     }
     if (env != NULL) {
-        wipe(env);
+        overwrite_secret(env);
         unsetenv(TOKEN_VARIABLE);
     }
     return ok;
@@ -121,7 +120,7 @@ static bool read_options(JoinCommand *command, Error *err)
 
 /* --- Progress -------------------------------------------------------------------------------- */
 
-/* Formatted for the approve command; a placeholder if the key is not in the default location. */
+/* The host key, formatted for the approve command; a placeholder if the key is not in the default location. */
 static Str local_host_key(Arena *arena)
 {
     Str text, word, rest;
@@ -256,8 +255,8 @@ static bool is_node(const Invocation *invocation)
     return open_agent(invocation, &agent, &err) && directory_has(&agent, AGENT_STATE);
 }
 
-/* Without defaults, options that are only for servers can be recognized. */
-static Str text_or(const Invocation *invocation, const char *name, const char *fallback)
+/* These options have no defaults in their rows, so that read_server_options() can tell whether they were given. */
+static Str option_or_default(const Invocation *invocation, const char *name, const char *fallback)
 {
     const char *text = invocation_text(invocation, name);
     return str_from_c(text == NULL ? fallback : text);
@@ -268,12 +267,13 @@ static bool read_server_options(const Invocation *invocation, ClusterSpec *out, 
     ServerSettings *settings = &out->settings;
     out->state_dir = invocation_text(invocation, "state-dir");
     out->now_ms = clock_now_ms();
-    settings->rpc = text_or(invocation, "rpc", "0.0.0.0:1337");
-    settings->api = text_or(invocation, "api", "0.0.0.0:1338");
-    settings->health = text_or(invocation, "health", "");
+    settings->rpc = option_or_default(invocation, "rpc", "0.0.0.0:1337");
+    settings->api = option_or_default(invocation, "api", "0.0.0.0:1338");
+    settings->health = option_or_default(invocation, "health", "");
     server_names_read(invocation, settings);
     return server_etcd_read(invocation, false, settings, err) &&
-           server_user_find(invocation->arena, text_or(invocation, "user", "eden").data, out, err);
+           server_user_find(invocation->arena, option_or_default(invocation, "user", "eden").data,
+                            out, err);
 }
 
 static int become_server(JoinCommand *command, int64_t limit_ms)
@@ -307,7 +307,7 @@ static int become_server(JoinCommand *command, int64_t limit_ms)
     return EXIT_OK;
 }
 
-/* Options that are only for servers; NULL: none was given. */
+/* Returns an option that was given but applies only to servers, or NULL. */
 static const char *find_server_option(const Invocation *invocation)
 {
     static const char *const names[] = { "rpc",     "api",       "health",  "user",

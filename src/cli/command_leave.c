@@ -29,8 +29,7 @@ static bool is_server(const Invocation *invocation)
     Error err;
     Str path = arena_format(invocation->arena, "%s/" SERVER_DIRECTORY "%c",
                             invocation_text(invocation, "state-dir"), 0);
-    /* Also true for a server that lost its files: the node is needed again once they are
-     * restored. */
+    /* Also true for a server that has lost its files: its node is needed once they are restored. */
     return directory_open(path.data, &server, &err) &&
            (directory_has(&server, SERVER_SETTINGS_FILE) || settings_are_lost(&server));
 }
@@ -57,7 +56,7 @@ static int print_left(const Invocation *invocation, const NodeState *node, bool 
     return EXIT_OK;
 }
 
-/* Deletes the local data while holding the lock that keeps an agent from starting. */
+/* Deletes the local data while holding the agent's lock, so that no agent can start. */
 static bool delete_local_data(const Invocation *invocation, const Directory *agent, Error *err)
 {
     AUTO_CLEAR(FileLock) lock = { .descriptor = -1 };

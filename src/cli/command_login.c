@@ -4,7 +4,7 @@
 
 #include "cli/cluster_client.h"
 #include "cli/contexts.h"
-#include "cli/credential_left.h"
+#include "cli/credential_hint.h"
 #include "cli/inputs.h"
 #include "cli/invocation.h"
 #include "cli/output.h"
@@ -24,12 +24,12 @@
 
 typedef struct LoginResult {
     const Context *context;
-    const Context *previous; /* NULL: the name is new */
+    const Context *previous; /* NULL: there was none of this name */
     Str cluster;
     Str directory; /* directory that relative paths in contexts refer to */
 } LoginResult;
 
-static Str pin(const Invocation *invocation, Str directory, const Context *context)
+static Str ca_pin(const Invocation *invocation, Str directory, const Context *context)
 {
     Arena *arena = invocation->arena;
     ContextCredentials has;
@@ -47,16 +47,17 @@ static Str pin(const Invocation *invocation, Str directory, const Context *conte
 
 /* --- Previous context ------------------------------------------------------------------------- */
 
-typedef struct Side {
+typedef struct ContextSummary {
     Str server, user, roles, ca;
-} Side;
+} ContextSummary;
 
-static Side side_of(const Invocation *invocation, Str directory, const Context *context)
+static ContextSummary summarize_context(const Invocation *invocation, Str directory,
+                                        const Context *context)
 {
-    return (Side){ .server = context->servers[0],
-                   .user = context->user,
-                   .roles = context->roles,
-                   .ca = pin(invocation, directory, context) };
+    return (ContextSummary){ .server = context->servers[0],
+                             .user = context->user,
+                             .roles = context->roles,
+                             .ca = ca_pin(invocation, directory, context) };
 }
 
 static bool print_change(const Invocation *invocation, const char *what, Str was, Str now)
@@ -78,8 +79,8 @@ static bool has_same_credential(Arena *arena, const Context *was, const Context 
 
 static void print_replaced(const Invocation *invocation, const LoginResult *result)
 {
-    Side was = side_of(invocation, result->directory, result->previous),
-         now = side_of(invocation, result->directory, result->context);
+    ContextSummary was = summarize_context(invocation, result->directory, result->previous),
+                   now = summarize_context(invocation, result->directory, result->context);
     output_line(invocation->out,
                 "replaces the previous context '%" STR_FMT "':", STR_ARG(result->previous->name));
     bool changed = print_change(invocation, "server", was.server, now.server);
@@ -89,7 +90,7 @@ static void print_replaced(const Invocation *invocation, const LoginResult *resu
     if (!changed) {
         output_line(invocation->out, "  the same server, CA, user and roles");
     }
-    Str left = credential_left(invocation->arena, result->previous);
+    Str left = credential_revoke_hint(invocation->arena, result->previous);
     if (left.len > 0 &&
         !has_same_credential(invocation->arena, result->previous, result->context)) {
         output_line(invocation->err, "%" STR_FMT, STR_ARG(left));
@@ -103,7 +104,7 @@ static Value text_or_null(Str text)
     return text.len > 0 ? value_string(text) : value_null();
 }
 
-static Value as_value(const Invocation *invocation, const LoginResult *result)
+static Value result_value(const Invocation *invocation, const LoginResult *result)
 {
     Arena *arena = invocation->arena;
     Map *map = map_new(arena, 8);
@@ -118,7 +119,7 @@ static Value as_value(const Invocation *invocation, const LoginResult *result)
         map_set_str(arena, map, STR("replaced"), value_null());
         return value_map(map);
     }
-    Side was = side_of(invocation, result->directory, result->previous);
+    ContextSummary was = summarize_context(invocation, result->directory, result->previous);
     Map *replaced = map_new(arena, 4);
     map_set_str(arena, replaced, STR("server"), value_string(was.server));
     map_set_str(arena, replaced, STR("ca_pin"), text_or_null(was.ca));
@@ -133,7 +134,7 @@ static int login_print(const Invocation *invocation, const LoginResult *result)
 {
     const Context *now = result->context;
     if (invocation_prints(invocation, "json")) {
-        return output_json(invocation, as_value(invocation, result));
+        return output_json(invocation, result_value(invocation, result));
     }
     Buf line = buf_make_in(invocation->arena, BUF_UNLIMITED);
     if (now->user.len > 0) {
@@ -155,8 +156,8 @@ static int login_print(const Invocation *invocation, const LoginResult *result)
 }
 
 enum {
-    TOKEN_INPUT_MAX = 4096, /* limit of a file or standard input, in bytes */
-    REPLY_MAX = 16,         /* limit of a yes or no answer, in bytes */
+    TOKEN_INPUT_MAX = 4096, /* size limit of a file or standard input, in bytes */
+    REPLY_MAX = 16,         /* size limit of a yes or no answer, in bytes */
 };
 
 typedef struct Login {
@@ -256,35 +257,36 @@ static bool confirm(Login *login, const ServerCa *presented, Error *err)
            error_set(err, ERROR_DENIED, "the pin was not confirmed");
 }
 
-static bool fetch_ca(Login *login, Str pin, Error *err)
+static bool fetch_ca(Login *login, Str ca_pin, Error *err)
 {
     ServerCa presented;
-    if (pin.len == 0 && !terminal_is_available()) {
+    if (ca_pin.len == 0 && !terminal_is_available()) {
         return error_set(err, ERROR_INVALID,
                          "--ca-pin or --ca is required to verify the server; 'eden pki rotate "
                          "--status' and 'eden tokens create' on the server print the pin");
     }
-    if (!server_ca_fetch(login->arena, &login->server, pin, login->timeout_ms, &presented, err)) {
+    if (!server_ca_fetch(login->arena, &login->server, ca_pin, login->timeout_ms, &presented,
+                         err)) {
         return fail_remote(login, err);
     }
     login->context.ca = presented.pem;
     login->cluster = presented.cluster;
-    return pin.len > 0 || confirm(login, &presented, err);
+    return ca_pin.len > 0 || confirm(login, &presented, err);
 }
 
 static bool find_ca(Login *login, Error *err)
 {
-    const char *pin = invocation_text(login->invocation, "ca-pin");
+    const char *ca_pin = invocation_text(login->invocation, "ca-pin");
     const char *file = invocation_text(login->invocation, "ca");
     Certificate *items;
     uint32_t count;
-    if (pin != NULL && file != NULL) {
+    if (ca_pin != NULL && file != NULL) {
         return error_set(err, ERROR_INVALID, "--ca-pin and --ca are mutually exclusive");
     }
     if (file == NULL) {
-        return pin == NULL && login->context.ca.len > 0
+        return ca_pin == NULL && login->context.ca.len > 0
                    ? true
-                   : fetch_ca(login, str_from_c(pin == NULL ? "" : pin), err);
+                   : fetch_ca(login, str_from_c(ca_pin == NULL ? "" : ca_pin), err);
     }
     if (!file_read(login->arena, file, CONTEXT_FILE_MAX, &login->context.ca, err)) {
         return false;
@@ -332,7 +334,7 @@ static bool read_token(Login *login, Error *err)
     } else if (env_value != NULL && env_value[0] != '\0') {
         text = str_from_c(env_value);
     } else if (reuse_token(login, &text)) {
-        /* `text` is set */
+        /* the token is in `text` */
     } else if (!terminal_is_available()) {
         return error_set(err, ERROR_INVALID,
                          "a token is required: use --token-file FILE, --token-file - for standard "
@@ -382,7 +384,7 @@ static Str roles_text(Arena *arena, Value session)
     return buf_str(&text);
 }
 
-/* The program built the request, so a 4xx response is not a usage error. */
+/* The request does not come from the user, so a 4xx response is not a usage error. */
 static bool read_response(Login *login, const ClusterResponse *response, Value *out, Error *err)
 {
     if (cluster_response_read(login->arena, response, out, err)) {
@@ -397,7 +399,7 @@ static bool read_response(Login *login, const ClusterResponse *response, Value *
     return false;
 }
 
-/* The name of the cluster is needed only if --name was not given. */
+/* The cluster's name is needed only if --name was not given. */
 static bool find_cluster(Login *login, Error *err)
 {
     ClusterResponse response;
@@ -483,7 +485,7 @@ static bool get_certificate(Login *login, const ClusterEndpoint *endpoint, Error
         return false;
     }
     if (!cluster_response_read(arena, &response, &created, err)) {
-        /* The program built the request, so a rejection is not a usage error. */
+        /* The request does not come from the user, so a rejection is not a usage error. */
         err->kind = err->kind == ERROR_INVALID ? ERROR_OS : err->kind;
         return error_wrap(err, "the server issued no certificate");
     }

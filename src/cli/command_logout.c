@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "cli/cluster_client.h"
-#include "cli/credential_left.h"
+#include "cli/credential_hint.h"
 #include "cli/output.h"
 
 /* The default is the context that `eden login` would renew. */
@@ -86,7 +86,7 @@ static int logout_run(Invocation *invocation)
     bool had_certificate = previous.certificate.len > 0;
     stream_put_format(invocation->out, "removed from context '%" STR_FMT "': %s\n",
                       STR_ARG(previous.name), had_certificate ? "certificate" : "token");
-    Str notice = credential_left(arena, &previous);
+    Str notice = credential_revoke_hint(arena, &previous);
     if (notice.len > 0) {
         output_line(invocation->err, "%" STR_FMT, STR_ARG(notice));
     }

@@ -20,8 +20,7 @@ static void put_text(const Logs *logs, Str text)
     }
 }
 
-/* The path in the site, rather than where the node keeps the version:
- * ".../sites/3f2a.../jobs/web.yaml". Empty for commands of 'eden exec', which are not in a site. */
+/* Returns the path within the site, without the directory in which the node stores the version: ".../sites/3f2a.../jobs/web.yaml". Empty for commands of 'eden exec', which are not part of a site. */
 static Str path_in_site(Str file)
 {
     size_t at = str_find(file, STR("/sites/"), 0);

@@ -65,8 +65,7 @@ static void put_sentence(const char *help, Buf *out)
     put_filled(buf_str(&text), out);
 }
 
-/* Consumes the lines of `text` up to an empty one. Fills them, or prints them verbatim if
- * indented. */
+/* Consumes the lines of `text` up to an empty one. Fills them, or prints them verbatim if they are indented. */
 static void put_paragraph(Str *text, Buf *out)
 {
     AUTO_CLEAR(Buf) words = buf_make(BUF_UNLIMITED);
@@ -106,7 +105,7 @@ static void put_header(const char *command, const char *help, Buf *out)
     for (const char *c = command; *c != '\0'; c++) {
         buf_put_char(out, ascii_upper(*c));
     }
-    /* In NAME, a description has no capital letter and no period. */
+    /* In the NAME section, descriptions start with a lowercase letter and have no period. */
     Str text = str_from_c(help);
     buf_put_format(out, " 1\n.Os\n.Sh NAME\n.Nm eden%s\n.Nd %c", command,
                    ascii_lower(text.data[0]));

@@ -224,8 +224,8 @@ static int run_sign(Invocation *invocation)
 typedef struct Entry {
     Str path;
     Str name;
-    Str signer;           /* id of the key; may be empty */
-    Str signer_name;      /* name of the key if it is trusted, else empty */
+    Str signer;           /* ID of the key; may be empty */
+    Str signer_name;      /* name of the key if it is trusted; otherwise empty */
     Str reason;           /* why it cannot be used; empty if it can */
     const Module *module; /* NULL: not loaded */
 } Entry;
@@ -375,7 +375,7 @@ static int run_list(Invocation *invocation)
                         .name = str_from_c(extension->name),
                         .signer = extension->signer,
                         .signer_name = extension->signer_name,
-                        .reason = str_from_c(extension->refused),
+                        .reason = str_from_c(extension->unusable_reason),
                         .module = extension->module };
         VEC_PUSH(invocation->arena, &entries, entry);
     }
@@ -432,10 +432,11 @@ static int run_doc(Invocation *invocation)
             continue;
         }
         is_found = true;
-        if (extension->refused != NULL) {
-            problems_add_severity(
-                &command.inputs.problems, name.len > 0 ? SEVERITY_ERROR : SEVERITY_WARNING, "E0324",
-                NULL, 0, 0, "module '%s' cannot be used: %s", extension->name, extension->refused);
+        if (extension->unusable_reason != NULL) {
+            problems_add_severity(&command.inputs.problems,
+                                  name.len > 0 ? SEVERITY_ERROR : SEVERITY_WARNING, "E0324", NULL,
+                                  0, 0, "module '%s' cannot be used: %s", extension->name,
+                                  extension->unusable_reason);
         }
         add_subjects(&command, extension, name, &subjects);
     }

@@ -1,4 +1,4 @@
-/* eden nodes: the nodes of the cluster, and machines that request to join. */
+/* eden nodes: the nodes of the cluster, and machines that have requested to join. */
 #include <stdlib.h>
 
 #include "cli/cluster_client.h"
@@ -18,10 +18,10 @@
  * SSH. */
 
 enum {
-    ANSWER_MS = SSH_VERIFY_LIMIT_MS + 15 * 1000
+    SSH_TIMEOUT_MS = SSH_VERIFY_LIMIT_MS + 15 * 1000
 };
 
-/* Whether an option that requires --ssh was given without it; then a usage error was printed. */
+/* Returns true after printing a usage error if an option that requires --ssh was given without it. */
 static bool nodes_ssh_is_misused(const Invocation *invocation)
 {
     static const char *const names[] = { "host-key", "known-hosts", "accept-new-host-key" };
@@ -93,7 +93,7 @@ static int nodes_ssh_approve(Invocation *invocation, Str name)
         &(ClusterRequest){ .method = "POST",
                            .target = cluster_target_with(arena, "/v1/nodes/", name, "/approve"),
                            .body = cluster_body(arena, value_map(body)),
-                           .timeout_ms = ANSWER_MS },
+                           .timeout_ms = SSH_TIMEOUT_MS },
         &response);
     if (code != EXIT_OK || output_wants_value(invocation)) {
         return code != EXIT_OK ? code : output_response(invocation, response);
@@ -167,7 +167,7 @@ static bool is_label(Str word)
     return str_find(word, STR("="), 0) != STR_NOT_FOUND || str_ends(word, STR("-"));
 }
 
-/* "role=web" sets a label, "role-" removes it. All other arguments stay in `nodes`. */
+/* "role=web" sets a label, "role-" removes it. All other arguments are nodes. */
 static bool read_labels(const Invocation *invocation, Map *labels, const char **nodes,
                         uint32_t *node_count)
 {
@@ -250,8 +250,7 @@ static int refuse_approval(Invocation *invocation, Value node, Error *err)
     return cluster_report_refusal(invocation, &refusal, err);
 }
 
-/* Finds the key to approve: --key, or the only key that requests this name (from --address, if
- * set). If there are several, the user has to choose one. */
+/* Finds the key to approve: --key, or the only key with which this name was requested (from --address, if given). If there are several, the user has to choose one. */
 static int find_key(Invocation *invocation, Str name, Str *key)
 {
     const char *option = invocation_text(invocation, "key");

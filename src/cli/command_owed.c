@@ -1,4 +1,4 @@
-/* eden owed: lists reactions that changes owe and that have not run yet. */
+/* eden owed: lists owed actions, which are reactions to changes that have not run yet. */
 #include "base/utc.h"
 #include "cli/output.h"
 #include "cli/table.h"
@@ -7,7 +7,7 @@
 #include "run/lock.h"
 #include "run/node_paths.h"
 
-/* The id of the current boot; empty if unknown. */
+/* The ID of the current boot; empty if unknown. */
 static Str boot_id(const Invocation *invocation)
 {
     FactSources sources;
@@ -22,9 +22,8 @@ static Str boot_id(const Invocation *invocation)
     return id.kind == VALUE_STRING ? value_str(id) : STR_EMPTY;
 }
 
-/* Reads the owed reactions. A missing directory means that nothing was ever applied, so there are
- * none. Returns false if the directory cannot be read. */
-static bool read_debts(const Invocation *invocation, DebtBook *debts, bool *is_running, Error *err)
+/* Reads the owed reactions. If the directory does not exist, nothing was ever applied and there are none. Returns false if it cannot be read. */
+static bool read_owed(const Invocation *invocation, DebtBook *debts, bool *is_running, Error *err)
 {
     AUTO_CLEAR(Directory) state = { .descriptor = -1 };
     const char *path;
@@ -95,7 +94,7 @@ static int run_owed(Invocation *invocation)
     DebtBook debts;
     bool is_running;
     Error err;
-    if (!read_debts(invocation, &debts, &is_running, &err)) {
+    if (!read_owed(invocation, &debts, &is_running, &err)) {
         Inputs inputs;
         inputs_init(&inputs, invocation->arena);
         inputs_add_file_error(&inputs, &err);

@@ -16,9 +16,9 @@
 
 enum {
     POLL_MS = 500,
-    UNREACHABLE_MS =
+    UNREACHABLE_TIMEOUT_MS =
         60 * 1000, /* how long the server may be unreachable while waiting for a rotation */
-    PIN_DISPLAY_LEN = 7 + 12, /* "sha256:" and enough digits to tell CAs apart */
+    PIN_DISPLAY_LEN = 7 + 12, /* "sha256:" and enough digits to distinguish CAs */
 };
 
 static int call_server(Invocation *invocation, const char *method, const char *target, Map *body,
@@ -37,7 +37,7 @@ static Map *make_body(Arena *arena, const char *name, const char *value)
     return body;
 }
 
-/* Prints a message for text output, otherwise the response. */
+/* Prints a message in text output, and the response in other formats. */
 PRINTF_LIKE(3, 4)
 static int print_done(const Invocation *invocation, Value response, const char *format, ...)
 {
@@ -55,7 +55,7 @@ static int print_done(const Invocation *invocation, Value response, const char *
 
 /* --- list ------------------------------------------------------------------------------------ */
 
-static Value member(Value map, const char *key)
+static Value get_or_null(Value map, const char *key)
 {
     const Value *found = map.kind == VALUE_MAP ? value_get(map, str_from_c(key)) : NULL;
     return found == NULL ? value_null() : *found;
@@ -67,11 +67,11 @@ static Str short_pin(Value map, const char *key)
     return pin.len == 0 ? STR("-") : str_slice(pin, 0, PIN_DISPLAY_LEN);
 }
 
-/* For a valid CA, returns its role, which is more informative. */
+/* For a valid CA, returns its role, which is more informative than "good". */
 static Str state_of(Value certificate)
 {
     Str state = value_get_text(certificate, "state");
-    bool is_ca = member(certificate, "signs").kind == VALUE_BOOL;
+    bool is_ca = get_or_null(certificate, "signs").kind == VALUE_BOOL;
     return !is_ca || !str_eq_c(state, "good")     ? state
            : value_get_bool(certificate, "signs") ? STR("signs")
                                                   : STR("trusted");
@@ -87,10 +87,10 @@ static void add_row(Table *table, const char *kind, Str name, Value certificate)
     table_add(table, value_get_text(certificate, "expires"));
 }
 
-/* Prints nothing unless a rotation is in progress. `prefix` precedes the output. */
+/* Prints the progress of a rotation, if any, preceded by `prefix`. */
 static void print_rotation(const Invocation *invocation, Value pki, const char *prefix)
 {
-    Value rotation = member(pki, "rotation");
+    Value rotation = get_or_null(pki, "rotation");
     const List *waits = value_get_list(rotation, "waits");
     Stream *out = invocation->out;
     Str error = value_get_text(rotation, "error");
@@ -129,8 +129,8 @@ static void print_table(const Invocation *invocation, Value pki)
     for (uint32_t i = 0; i < cas->len; i++) {
         add_row(&table, "ca", short_pin(cas->items[i], "key"), cas->items[i]);
     }
-    add_row(&table, "serving", STR("API"), member(pki, "serving"));
-    add_row(&table, "server", STR("port 1337"), member(pki, "server"));
+    add_row(&table, "serving", STR("API"), get_or_null(pki, "serving"));
+    add_row(&table, "server", STR("port 1337"), get_or_null(pki, "server"));
     for (uint32_t i = 0; i < nodes->len; i++) {
         add_row(&table, "node", value_get_text(nodes->items[i], "name"), nodes->items[i]);
     }
@@ -141,8 +141,7 @@ static void print_table(const Invocation *invocation, Value pki)
     print_rotation(invocation, pki, "\n");
 }
 
-/* Converts the certificate of a user to the form that nodes have. Its record does not name the
- * CA. */
+/* Converts a user's certificate to the format of node certificates. Its record does not name the CA. */
 static Value user_row(Arena *arena, Value object)
 {
     static const char *const copied[] = { "state", "expires", "made_by", "error", NULL };
@@ -150,16 +149,16 @@ static Value user_row(Arena *arena, Value object)
     Map *row = map_new(arena, 6);
     map_set_str(arena, row, STR("name"), value_string(value_get_text(status, "owner")));
     map_set_str(arena, row, STR("serial"), value_string(object_name(object)));
-    map_set_str(arena, row, STR("roles"), member(spec, "roles"));
+    map_set_str(arena, row, STR("roles"), get_or_null(spec, "roles"));
     for (const char *const *name = copied; *name != NULL; name++) {
-        if (member(status, *name).kind != VALUE_NULL) {
-            map_set_str(arena, row, str_from_c(*name), member(status, *name));
+        if (get_or_null(status, *name).kind != VALUE_NULL) {
+            map_set_str(arena, row, str_from_c(*name), get_or_null(status, *name));
         }
     }
     return value_map(row);
 }
 
-/* /v1/pki does not include user certificates, which may exceed one page. */
+/* Adds user certificates, which /v1/pki does not include because they may exceed one page. */
 static int add_users(Invocation *invocation, Value pki)
 {
     Arena *arena = invocation->arena;
@@ -242,7 +241,7 @@ static int run_issue(Invocation *invocation)
 
 /* --- renew ----------------------------------------------------------------------------------- */
 
-static int renew_at_server(Invocation *invocation, const char *which)
+static int renew_by_server(Invocation *invocation, const char *which)
 {
     Value response;
     Map *body = make_body(invocation->arena, "certificate", which);
@@ -252,7 +251,7 @@ static int renew_at_server(Invocation *invocation, const char *which)
                : print_done(invocation, response, "the server has a new certificate (%s)", which);
 }
 
-static int renew_at_agent(Invocation *invocation)
+static int renew_by_agent(Invocation *invocation)
 {
     ClusterRequest request = { .method = "POST",
                                .target = STR("/v1/agent/renew"),
@@ -276,12 +275,12 @@ static int run_renew(Invocation *invocation)
     bool server = invocation_flag(invocation, "server");
     int code = EXIT_OK;
     if (!serving && !server) {
-        return renew_at_agent(invocation);
+        return renew_by_agent(invocation);
     }
     if (serving) {
-        code = renew_at_server(invocation, "serving");
+        code = renew_by_server(invocation, "serving");
     }
-    return code == EXIT_OK && server ? renew_at_server(invocation, "server") : code;
+    return code == EXIT_OK && server ? renew_by_server(invocation, "server") : code;
 }
 
 /* --- revoke ---------------------------------------------------------------------------------- */
@@ -291,7 +290,7 @@ static bool is_serial(Str text)
     return text.len == SERIAL_DIGITS && hex_is_valid(text);
 }
 
-/* Tries certificates of nodes, then of users, so the caller need not know which it is. */
+/* Tries node certificates, then user certificates, so that the user need not know which kind it is. */
 static int revoke_serial_number(Invocation *invocation, const char *serial, Value *response)
 {
     Arena *arena = invocation->arena;
@@ -347,7 +346,7 @@ static int run_revoke(Invocation *invocation)
 
 /* --- rotate ---------------------------------------------------------------------------------- */
 
-/* Tolerates a restart of the server while waiting. */
+/* Tolerates server restarts while waiting. */
 static int poll_pki(Invocation *invocation, Value *pki)
 {
     ClusterRequest request = { .method = "GET", .target = STR("/v1/pki") };
@@ -357,7 +356,7 @@ static int poll_pki(Invocation *invocation, Value *pki)
         if (cluster_send(invocation, &request, pki, &responded, &err)) {
             return EXIT_OK;
         }
-        if (responded || waited_ms >= UNREACHABLE_MS) {
+        if (responded || waited_ms >= UNREACHABLE_TIMEOUT_MS) {
             ClusterRefusal refusal = { .responded = responded,
                                        .target = request.target,
                                        .response = *pki };
@@ -377,7 +376,7 @@ static int wait_for_completion(Invocation *invocation)
         if (code != EXIT_OK) {
             return code;
         }
-        Value rotation = member(pki, "rotation");
+        Value rotation = get_or_null(pki, "rotation");
         Str state = value_get_text(rotation, "state");
         const List *waits = value_get_list(rotation, "waits");
         if (str_eq_c(state, "steady")) {
@@ -406,7 +405,7 @@ static int print_state(Invocation *invocation)
     if (code != EXIT_OK) {
         return code;
     }
-    Value rotation = member(pki, "rotation");
+    Value rotation = get_or_null(pki, "rotation");
     if (!invocation_prints(invocation, "table")) {
         Map *map = map_new(invocation->arena, 2);
         map_set_str(invocation->arena, map, STR("format"),
@@ -422,7 +421,7 @@ static int print_state(Invocation *invocation)
     return EXIT_OK;
 }
 
-/* Sends an action for a rotation in progress. */
+/* Sends an action that changes a rotation in progress. */
 static int change_rotation(Invocation *invocation, const char *action, const char *node)
 {
     Map *body = make_body(invocation->arena, "action", action);

@@ -26,7 +26,7 @@ typedef struct SiteUpload {
     const char *directory;
     const Manifest *manifest;
     char id[BLOB_ID_TEXT + 1]; /* ID of the manifest; filled in */
-    /* number of blobs of the site; filled in, like the following fields */
+    /* filled in: number of blobs of the site, and how many of them were sent */
     uint32_t blobs;
     uint32_t sent;
     int64_t sent_bytes;
@@ -35,13 +35,13 @@ typedef struct SiteUpload {
 enum {
     IDS_PER_REQUEST = 10000,
     PACK_MAX = 1 << 20, /* size of a request with several blobs; a larger blob is sent alone */
-    PACK_HEAD = 4,
-    SEND_MS = 120 * 1000, /* timeout of one request, for slow connections */
+    PACK_HEADER_SIZE = 4,
+    SEND_TIMEOUT_MS = 120 * 1000, /* timeout of one request, for slow connections */
 };
 
-#define BYTES "application/octet-stream"
+#define CONTENT_TYPE_BYTES "application/octet-stream"
 
-/* Location of the first file with a blob, from which it is read. */
+/* The first file with this content, from which the blob is read. */
 typedef struct BlobLocation {
     const ManifestFile *file;
     uint32_t blob;
@@ -55,7 +55,7 @@ static int send_request(Invocation *invocation, const char *method, Str target, 
                                            .target = target,
                                            .body = body,
                                            .content_type = type,
-                                           .timeout_ms = SEND_MS },
+                                           .timeout_ms = SEND_TIMEOUT_MS },
                         response);
 }
 
@@ -110,7 +110,7 @@ static int find_missing(Invocation *invocation, const StrMap *locations, List *o
 static void show_progress(const SiteUpload *upload, uint32_t total, bool is_end)
 {
     const Invocation *invocation = upload->invocation;
-    if (invocation->moving_err) {
+    if (invocation->can_redraw_err) {
         stream_put_format(invocation->err, "\rsending: %u of %u blobs, %lld KiB%s", upload->sent,
                           total, (long long)((upload->sent_bytes + 1023) >> 10),
                           is_end ? "\n" : "");
@@ -124,11 +124,11 @@ static int send_pack(SiteUpload *upload, Buf *pack, uint32_t count, uint32_t tot
     if (count == 0) {
         return EXIT_OK;
     }
-    int code =
-        send_request(upload->invocation, "POST", STR("/v1/blobs"), BYTES, buf_str(pack), &response);
+    int code = send_request(upload->invocation, "POST", STR("/v1/blobs"), CONTENT_TYPE_BYTES,
+                            buf_str(pack), &response);
     if (code == EXIT_OK) {
         upload->sent += count;
-        upload->sent_bytes += (int64_t)pack->len - (int64_t)count * PACK_HEAD;
+        upload->sent_bytes += (int64_t)pack->len - (int64_t)count * PACK_HEADER_SIZE;
         show_progress(upload, total, upload->sent == total);
     }
     buf_reset(pack);
@@ -152,13 +152,13 @@ static int send_missing(SiteUpload *upload, const StrMap *locations, const List 
         Str data;
         Error err;
         if (location == NULL) {
-            continue; /* not requested */
+            continue; /* the server already has it */
         }
         if (!site_tree_read_blob(upload->directory, location->file, location->blob, buffer, &data,
                                  &err)) {
             return daemon_command_fail(upload->invocation, "E0881", &err);
         }
-        if (pack->len + PACK_HEAD + data.len > PACK_MAX) {
+        if (pack->len + PACK_HEADER_SIZE + data.len > PACK_MAX) {
             code = send_pack(upload, pack, count, missing->len);
             count = 0;
         }
@@ -183,8 +183,8 @@ static int send_manifest(SiteUpload *upload)
         return daemon_command_fail(upload->invocation, "E0881", &err);
     }
     return send_request(upload->invocation, "PUT",
-                        cluster_target(arena, "/v1/blobs/", str_from_c(upload->id)), BYTES,
-                        buf_str(&text), &response);
+                        cluster_target(arena, "/v1/blobs/", str_from_c(upload->id)),
+                        CONTENT_TYPE_BYTES, buf_str(&text), &response);
 }
 
 /* Returns the exit code, after reporting a failure. Uploaded blobs remain on the server, so that
@@ -208,10 +208,10 @@ static int site_upload(SiteUpload *upload)
 
 /* --- State of git ----------------------------------------------------------------------------- */
 
-/* The git state of a directory, which tells users where a version comes from. */
+/* The git state of a directory, which is recorded in the version so that users can see where it came from. */
 
 enum {
-    GIT_MS = 10000,
+    GIT_TIMEOUT_MS = 10000,
     GIT_OUTPUT_MAX = 64 << 10
 };
 
@@ -222,7 +222,7 @@ static bool run_git(Arena *arena, const char *directory, const char *const *args
     const char *const extra[] = { "GIT_TERMINAL_PROMPT=0", "LC_ALL=C.UTF-8", NULL };
     ProcessSpec spec = { .argv = argv,
                          .env = process_environment(arena, extra),
-                         .timeout_ms = GIT_MS,
+                         .timeout_ms = GIT_TIMEOUT_MS,
                          .output_max = GIT_OUTPUT_MAX };
     ProcessResult result;
     Error err;
@@ -243,9 +243,7 @@ static Str shorten(Str text)
     return str_slice(text, 0, VERSION_TEXT_MAX);
 }
 
-/* Commit, branch, author and subject, if the directory is in a git repository; a commit with local
- * changes ends in "-dirty". Best effort: otherwise everything is empty. Strings are in the
- * arena. */
+/* Commit, branch, author and subject, if the directory is in a git repository; a commit with local changes ends in "-dirty". Best effort: anything that cannot be determined is empty. Strings are in the arena. */
 static void git_state_read(Arena *arena, const char *directory, VersionSource *out)
 {
     static const char *const log[] = { "log", "-1", "--format=%H%n%an <%ae>%n%s", NULL };
@@ -269,7 +267,8 @@ static void git_state_read(Arena *arena, const char *directory, VersionSource *o
 }
 
 enum {
-    CREATE_MS = 150 * 1000 /* the server checks one site at a time, each for a minute at most */
+    CREATE_TIMEOUT_MS =
+        150 * 1000 /* the server checks one site at a time, each for a minute at most */
 };
 
 typedef struct Push {
@@ -277,10 +276,10 @@ typedef struct Push {
     const char *directory;
     Manifest manifest;
     SiteUpload upload;
-    Value version;  /* the object */
-    bool is_active; /* it is the current version now */
+    Value version;  /* the API object */
+    bool is_active; /* the version is current now */
     bool was_active;
-    Str newest_run; /* before it became current, with --wait */
+    Str newest_run; /* the newest run before the version became current; only with --wait */
 } Push;
 
 /* --- Checking --------------------------------------------------------------------------------- */
@@ -306,7 +305,7 @@ static int check(const Push *push)
 
 /* --- Creating --------------------------------------------------------------------------------- */
 
-static void set_known(Arena *arena, Map *map, Str name, Str text)
+static void set_if_not_empty(Arena *arena, Map *map, Str name, Str text)
 {
     if (text.len > 0) {
         map_set_str(arena, map, name, value_string(text));
@@ -319,22 +318,22 @@ static int create(Push *push)
     Map *spec = map_new(arena, 8), *body = map_new(arena, 1);
     VersionSource source = { .source = file_absolute(arena, push->directory) };
     git_state_read(arena, push->directory, &source);
-    set_known(arena, spec, STR("manifest"), str_from_c(push->upload.id));
-    set_known(arena, spec, STR("source"), str_slice(source.source, 0, VERSION_TEXT_MAX));
-    set_known(arena, spec, STR("commit"), source.commit);
-    set_known(arena, spec, STR("branch"), source.branch);
-    set_known(arena, spec, STR("author"), source.author);
-    set_known(arena, spec, STR("subject"), source.subject);
+    set_if_not_empty(arena, spec, STR("manifest"), str_from_c(push->upload.id));
+    set_if_not_empty(arena, spec, STR("source"), str_slice(source.source, 0, VERSION_TEXT_MAX));
+    set_if_not_empty(arena, spec, STR("commit"), source.commit);
+    set_if_not_empty(arena, spec, STR("branch"), source.branch);
+    set_if_not_empty(arena, spec, STR("author"), source.author);
+    set_if_not_empty(arena, spec, STR("subject"), source.subject);
     map_set_str(arena, body, STR("spec"), value_map(spec));
     return cluster_call(push->invocation,
                         &(ClusterRequest){ .method = "POST",
                                            .target = STR("/v1/versions"),
                                            .body = cluster_body(arena, value_map(body)),
-                                           .timeout_ms = CREATE_MS },
+                                           .timeout_ms = CREATE_TIMEOUT_MS },
                         &push->version);
 }
 
-/* The server found problems that were not found here: it may be newer. */
+/* Reports problems that the server found but this program did not: the server may be newer. */
 static int report_rejected(const Push *push)
 {
     Invocation *invocation = push->invocation;
@@ -395,8 +394,7 @@ static int print_json(const Push *push)
     return EXIT_OK;
 }
 
-/* A push beside a git source lasts only until the next commit. Callers who may not list sources are
- * not told. */
+/* If the site also has git sources, the pushed version is replaced by the next commit. Users without permission to list sources do not get this note. */
 static void print_sources(const Push *push)
 {
     ClusterRequest request = { .method = "GET", .target = STR("/v1/sources?limit=1") };

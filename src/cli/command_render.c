@@ -67,7 +67,7 @@ static int render_file(const Invocation *invocation, TemplateSettings *settings)
         return inputs_report(&inputs, invocation);
     }
     print_rendered(invocation, &rendered);
-    return inputs_report(&inputs, invocation); /* hints about the variables */
+    return inputs_report(&inputs, invocation); /* warnings about the variables */
 }
 
 /* Adds a hint if the path is relative to the site directory. */
@@ -94,8 +94,7 @@ static void add_template_hint(SiteView *view, Str path)
     }
 }
 
-/* Renders as a node of the site would. `path` is a template of the site, relative to templates/, or
- * the path of any file. */
+/* Renders a template as it would be rendered on a node of the site. `path` is relative to the site's templates/, or the path of any file. */
 static bool render_template(SiteView *view, const char *path, Rendered *rendered)
 {
     const Invocation *invocation = view->invocation;

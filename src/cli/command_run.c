@@ -1,4 +1,4 @@
-/* eden run: apply the site to nodes of the cluster. */
+/* eden run: applies the site to nodes of the cluster. */
 #include "cli/fleet_run.h"
 #include "cli/kind_print.h"
 #include "cli/version_ref.h"
@@ -15,7 +15,7 @@ static void set_list(Arena *arena, Map *map, const char *name, const char *const
     }
 }
 
-/* 'eden run show 20261118T2201' would apply jobs with these names. */
+/* Without this check, 'eden run show 20261118T2201' would apply jobs with these names. */
 static bool is_verb_of_runs(const Invocation *invocation)
 {
     return invocation->arg_count > 1 &&

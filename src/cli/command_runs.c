@@ -1,4 +1,4 @@
-/* eden runs: runs across nodes, and what this machine itself has recorded. */
+/* eden runs: runs across nodes, and runs recorded on this machine. */
 #include "agent/run_queue.h"
 #include "cli/daemon_command.h"
 #include "cli/fleet_run.h"
@@ -20,7 +20,7 @@ static int check_format(const Invocation *invocation, bool has_markdown)
                : EXIT_OK;
 }
 
-/* The newest runs with an outcome. */
+/* Lists the newest runs, optionally only those with a given outcome. */
 static int list_part(Invocation *invocation)
 {
     const char *limit = invocation_text(invocation, "limit");
@@ -92,7 +92,7 @@ static int run_watch(Invocation *invocation)
     return code == EXIT_OK ? fleet_run_watch(invocation, run) : code;
 }
 
-/* What happens to the nodes of a run that is being canceled. */
+/* Prints what happens on the nodes of a run that is being canceled. */
 static void print_canceled(const Invocation *invocation, Str name, Value run)
 {
     Arena *arena = invocation->arena;
@@ -142,7 +142,7 @@ static int run_cancel(Invocation *invocation)
                                   names, invocation->arg_count);
 }
 
-/* The version to repeat a run with. One that is no longer current must be asked for. */
+/* Chooses the version to repeat a run with. If the run's version is no longer current, the user has to choose explicitly. */
 static int choose_version(Invocation *invocation, Value run, Map *spec)
 {
     const char *ref = invocation_text(invocation, "version");
@@ -176,7 +176,7 @@ static int choose_version(Invocation *invocation, Value run, Map *spec)
     return EXIT_OK;
 }
 
-/* The server knows everything else, also what it does not show. */
+/* Everything else is copied by the server, including values that the API does not show. */
 static int run_retry(Invocation *invocation)
 {
     Arena *arena = invocation->arena;

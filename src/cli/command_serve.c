@@ -13,15 +13,15 @@
 #include "sys/process_memory.h"
 
 enum {
-    GRACE_MS = 5000,     /* for calls in progress at shutdown */
-    CONNECTIONS = 40000, /* with TLS: two listeners, each with the maximum of its defaults */
+    GRACE_MS = 5000,         /* for calls in progress at shutdown */
+    CONNECTIONS_MAX = 40000, /* with TLS: two listeners, each with the maximum of its defaults */
 };
 
 typedef struct ServeProcess {
     Loop *loop;
     Daemon *daemon;
     Server *server;  /* NULL once closed */
-    LoopTimer drain; /* delays closing the listeners */
+    LoopTimer drain; /* delays the closing of the listeners */
     int64_t drain_ms;
     bool is_closing;
     bool has_failed;
@@ -69,7 +69,7 @@ static void on_drained(void *context)
     close_server(context, GRACE_MS);
 }
 
-/* A second request skips the wait. */
+/* A second signal skips the wait. */
 static void on_stop(void *context)
 {
     ServeProcess *process = context;
@@ -83,8 +83,7 @@ static void on_stop(void *context)
     }
 }
 
-/* Creates the directory of the socket. It belongs to the owner of the server's state, and that is
- * also the user that a server started as root switches to here. */
+/* Creates the directory of the socket, owned by the owner of the server's state directory. A server that was started as root switches to that user here. */
 static bool prepare_directories(const Invocation *invocation, const char *run_dir, Error *err)
 {
     AUTO_CLEAR(Directory) state = { .descriptor = -1 };
@@ -117,8 +116,7 @@ static bool prepare_directories(const Invocation *invocation, const char *run_di
     return directory_make(path.data, &sockets, err);
 }
 
-/* Writes the reason to a file for the parent process, such as the agent, which only sees the exit
- * code. Without an error, removes the file. */
+/* Writes the error to a file for the parent process, such as the agent, which otherwise only sees the exit code. Removes the file if there is no error. */
 static void save_failure(const Invocation *invocation, const Error *err)
 {
     AUTO_CLEAR(Directory) sockets = { .descriptor = -1 };
@@ -138,7 +136,7 @@ static int fail(Invocation *invocation, const Error *err)
     return daemon_command_fail(invocation, "E0821", err);
 }
 
-/* Sets `*parent` to 0 without --parent-pid. */
+/* Sets `*parent` to 0 if --parent-pid was not given. */
 static bool read_parent(Invocation *invocation, pid_t *parent)
 {
     const char *text = invocation_text(invocation, "parent-pid");
@@ -167,13 +165,13 @@ static int serve_run(Invocation *invocation)
         return usage_error(invocation, "--drain: '%s' is not a duration (example: 10s)", drain);
     }
     daemon_command_log(invocation);
-    daemon_command_protect(CONNECTIONS);
+    daemon_command_protect(CONNECTIONS_MAX);
     if (!prepare_directories(invocation, run_dir, &err)) {
         return daemon_command_fail(invocation, "E0821", &err);
     }
-    privileges_forbid_dumps(); /* changing the user has reset this */
+    privileges_forbid_dumps(); /* switching the user has reset this */
     if (parent != 0 && !privileges_end_with_parent(parent)) {
-        return EXIT_OK; /* the parent process is gone */
+        return EXIT_OK; /* the parent process has exited */
     }
     save_failure(invocation, NULL);
     AUTO(Loop) *loop = loop_new();

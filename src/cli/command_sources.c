@@ -9,9 +9,9 @@
 
 enum {
     POLL_MS = 100,
-    RETRY_MS = 500,
-    BRANCH_MS = 5000,
-    WAIT_MS = 300 * 1000, /* longer than fetching and validating may take */
+    RETRY_INTERVAL_MS = 500,
+    BRANCH_TIMEOUT_MS = 5000,
+    SYNC_TIMEOUT_MS = 300 * 1000, /* longer than the limits of fetching and validating */
 };
 
 /* --- add -------------------------------------------------------------------------------------- */
@@ -38,11 +38,10 @@ static int get_source(Invocation *invocation, Str name, Value *out)
         out);
 }
 
-/* Until the leader has determined the default branch, or could not; not for long, because the
- * source exists already. */
+/* Waits until the leader has determined the default branch or failed to. The wait is short because the source has already been added. */
 static void wait_for_branch(Invocation *invocation, Value *source)
 {
-    int64_t end_us = clock_monotonic_us() + (int64_t)BRANCH_MS * 1000;
+    int64_t end_us = clock_monotonic_us() + (int64_t)BRANCH_TIMEOUT_MS * 1000;
     Str name = str_from_c(invocation->args[0]);
     do {
         Value now;
@@ -222,10 +221,10 @@ static int run_webhook(Invocation *invocation)
 
 /* --- sync ------------------------------------------------------------------------------------- */
 
-/* Waits until the leader has handled the request and reported that in the status. */
-static int wait_for(Invocation *invocation, Str name, int64_t request, Value *out)
+/* Waits until the status shows that the leader has handled the request. */
+static int wait_for_sync(Invocation *invocation, Str name, int64_t request, Value *out)
 {
-    int64_t end_us = clock_monotonic_us() + (int64_t)WAIT_MS * 1000;
+    int64_t end_us = clock_monotonic_us() + (int64_t)SYNC_TIMEOUT_MS * 1000;
     while (clock_monotonic_us() < end_us) {
         int code = get_source(invocation, name, out);
         if (code != EXIT_OK || value_get_int(object_status(*out), "handled") >= request) {
@@ -235,7 +234,7 @@ static int wait_for(Invocation *invocation, Str name, int64_t request, Value *ou
     }
     output_line(invocation->err,
                 "%" STR_FMT ": no result after %d s; 'eden sources' shows it later", STR_ARG(name),
-                WAIT_MS / 1000);
+                SYNC_TIMEOUT_MS / 1000);
     return EXIT_TIMED_OUT;
 }
 
@@ -270,7 +269,7 @@ static int sync_one(Responses *responses, Str name)
                      &response);
     int64_t request = code == EXIT_OK ? value_get_int(response, "request") : 0;
     if (code == EXIT_OK && !invocation_flag(invocation, "no-wait")) {
-        code = wait_for(invocation, name, request, &response);
+        code = wait_for_sync(invocation, name, request, &response);
     } else if (code == EXIT_OK) {
         code = get_source(invocation, name, &response);
     }
@@ -293,10 +292,10 @@ static int sync_one(Responses *responses, Str name)
 
 /* --- Proposals -------------------------------------------------------------------------------- */
 
-/* Another proposal of the source may be in progress. */
+/* Retries while another proposal of the source is in progress. */
 static int send_proposal(Invocation *invocation, Str name, Str body, int64_t *request)
 {
-    int64_t end_us = clock_monotonic_us() + (int64_t)WAIT_MS * 1000;
+    int64_t end_us = clock_monotonic_us() + (int64_t)SYNC_TIMEOUT_MS * 1000;
     Str target = cluster_target_with(invocation->arena, "/v1/sources/", name, "/propose");
     for (;;) {
         ClusterRefusal refusal = { .target = target };
@@ -312,7 +311,7 @@ static int send_proposal(Invocation *invocation, Str name, Str body, int64_t *re
             refusal.response = response;
             return cluster_report_refusal(invocation, &refusal, &err);
         }
-        (void)clock_sleep_ms(RETRY_MS, NULL);
+        (void)clock_sleep_ms(RETRY_INTERVAL_MS, NULL);
     }
 }
 
@@ -323,7 +322,7 @@ static Value proposal_of(Value source)
 
 static int wait_for_proposal(Invocation *invocation, Str name, int64_t request, Value *out)
 {
-    int64_t end_us = clock_monotonic_us() + (int64_t)WAIT_MS * 1000;
+    int64_t end_us = clock_monotonic_us() + (int64_t)SYNC_TIMEOUT_MS * 1000;
     while (clock_monotonic_us() < end_us) {
         int code = get_source(invocation, name, out);
         Value proposal = proposal_of(*out);
@@ -335,7 +334,7 @@ static int wait_for_proposal(Invocation *invocation, Str name, int64_t request, 
     }
     output_line(invocation->err,
                 "%" STR_FMT ": no result after %d s; 'eden sources show' shows it later",
-                STR_ARG(name), WAIT_MS / 1000);
+                STR_ARG(name), SYNC_TIMEOUT_MS / 1000);
     return EXIT_TIMED_OUT;
 }
 
@@ -358,7 +357,7 @@ static void print_proposal(const Invocation *invocation, Str name, Value proposa
     }
 }
 
-/* A later request replaces the result, so this one is repeated. */
+/* Repeats the request if another one has replaced its result in the meantime. */
 static int propose(Responses *responses, Str name)
 {
     Invocation *invocation = responses->invocation;

@@ -60,8 +60,7 @@ static void add_roles(const Invocation *invocation, Map *spec)
     map_set_str(arena, spec, STR("roles"), value_list(roles));
 }
 
-/* The command for the machine that joins or the user who logs in. The token is in the environment:
- * other users of that machine can read command lines. */
+/* Returns the command to run on the joining machine, or by the user who logs in. The token is passed in the environment because other users of that machine can see command lines. */
 static Str next_command(Arena *arena, Value status, bool is_access)
 {
     const List *servers = value_get_list(status, "servers");
@@ -205,7 +204,7 @@ static int run_revoke(Invocation *invocation)
 
 static const Option create_options[] = {
     { .name = "ttl",
-      .also = "expires|expiry|expire|duration|life|lifetime",
+      .synonyms = "expires|expiry|expire|duration|life|lifetime",
       .argument = "TIME",
       .help = "lifetime, such as 90m or 7d; default: 1h, with --role 8h" },
     { .name = "uses",

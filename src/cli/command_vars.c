@@ -37,7 +37,7 @@ static Value redact(const SiteView *view, Value value)
     return value_list(list);
 }
 
-/* On one line, truncated if long. */
+/* The value on one line, truncated if it is long. */
 static Str summary(const SiteView *view, Value value)
 {
     enum {
@@ -141,7 +141,7 @@ static bool has_name(const SiteView *view, Str name)
     return false;
 }
 
-/* If this node does not have the variable, adds a note about nodes that do. */
+/* If this node does not have the variable, adds a note about nodes that have it. */
 static void add_other_nodes_hint(SiteView *view, Str key)
 {
     Problems *problems = &view->inputs.problems;
@@ -294,7 +294,7 @@ static Value why_value(SiteView *view, Str key, const VariableDefinition *defini
     return value_map(why);
 }
 
-/* Layers are listed even if the value cannot be rendered: they help to find the cause. */
+/* Layers are listed even if the value cannot be rendered, because they help to find the cause. */
 static int vars_why(SiteView *view, Str key)
 {
     Variables *variables = scope_variables(view->scope);

@@ -217,7 +217,7 @@ static Str describe(Arena *arena, Value version)
                                            STR_ARG(object_name(version)), STR_ARG(subject));
 }
 
-static int conflict(Invocation *invocation, Str text)
+static int report_conflict(Invocation *invocation, Str text)
 {
     Error err;
     error_set(&err, ERROR_CONFLICT, "%" STR_FMT, STR_ARG(text));
@@ -236,7 +236,7 @@ static int activate(Invocation *invocation, Value version, Value pin, bool run)
 {
     bool is_unpin = strcmp(invocation->verb->name, "unpin") == 0;
     bool waits = run && invocation_flag(invocation, "wait");
-    /* One that is current already may have its run. */
+    /* If the version is already current, the run that applies it may already exist. */
     Str newest = waits && !value_get_bool(object_status(version), "current")
                      ? version_newest_run(invocation)
                      : STR_EMPTY;
@@ -254,8 +254,7 @@ static int activate(Invocation *invocation, Value version, Value pin, bool run)
     return EXIT_OK;
 }
 
-/* The version before the current one. After a rollback that is the newer one, which a second
- * rollback must not bring back. */
+/* Finds the version before the current one. After a rollback, that is the newer version, which a second rollback must not restore. */
 static int find_earlier(Invocation *invocation, Value *out)
 {
     Value current;
@@ -267,7 +266,7 @@ static int find_earlier(Invocation *invocation, Value *out)
     }
     Arena *arena = invocation->arena;
     Value status = object_status(current);
-    return conflict(
+    return report_conflict(
         invocation,
         arena_format(arena,
                      "the previous version, %" STR_FMT ", is newer than the current one, %" STR_FMT

@@ -8,17 +8,17 @@
 #include "lang/json.h"
 
 enum {
-    LINE_MAX_BYTES = 64 << 20,       /* in bytes: two values with every byte escaped */
+    LINE_MAX_BYTES = 64 << 20,       /* two values with every byte escaped */
     IDLE_TIMEOUT_MS = 3 * 60 * 1000, /* an idle server sends a keepalive every minute */
 };
 
 typedef struct Watch {
     Invocation *invocation;
     WatchPosition position;
-    Str store; /* id of the store, once connected */
+    Str store; /* ID of the store, once connected */
     Buf line;
     Reconnect reconnect;
-    bool was_connected; /* was connected at least once */
+    bool was_connected; /* has been connected at least once */
     bool is_done;       /* nothing more to print */
     int code;           /* exit code if `is_done` */
     bool json, previous;
@@ -41,7 +41,7 @@ static void finish(Watch *watch, const char *reason, const char *hint)
     watch->code = report_end(watch, reason, hint);
 }
 
-/* Returns the string, or decoded bytes with the unprintable ones escaped. */
+/* Returns the string, or the decoded bytes with unprintable ones escaped. */
 static Str bytes_of(Arena *arena, Value map, const char *name)
 {
     Str encoded = value_get_text(map, arena_format(arena, "%s_base64", name).data), bytes;
@@ -93,7 +93,7 @@ static void start(Watch *watch, Value event)
     reconnect_done(&watch->reconnect);
 }
 
-static void handle(Watch *watch, Arena *arena, Str line)
+static void handle_event(Watch *watch, Arena *arena, Str line)
 {
     Value event;
     Error err;
@@ -116,7 +116,7 @@ static void handle(Watch *watch, Arena *arena, Str line)
         if (watch->json) {
             print_event(watch, arena, event, line);
         }
-        int64_t from = watch->position.from, compacted = value_get_int(event, "compacted");
+        int64_t from = watch->position.next_revision, compacted = value_get_int(event, "compacted");
         Str reason = arena_format(
             arena,
             from > compacted + 1
@@ -131,7 +131,7 @@ static void handle(Watch *watch, Arena *arena, Str line)
     }
 }
 
-/* Splits a chunk into lines; the first may have started in an earlier chunk. */
+/* Splits chunks into lines; a line may span several chunks. */
 static bool on_chunk(void *context, Str bytes)
 {
     Watch *watch = context;
@@ -148,7 +148,7 @@ static bool on_chunk(void *context, Str bytes)
         }
         AUTO_CLEAR(Arena) arena;
         arena_init(&arena, ARENA_UNLIMITED);
-        handle(watch, &arena, buf_str(&watch->line));
+        handle_event(watch, &arena, buf_str(&watch->line));
         buf_reset(&watch->line);
         bytes = str_from_offset(bytes, end + 1);
     }
@@ -165,8 +165,8 @@ static Str target(const Watch *watch, Arena *arena)
 {
     const Invocation *invocation = watch->invocation;
     Buf parameters = buf_make_in(arena, BUF_UNLIMITED);
-    if (watch->position.from > 0) {
-        buf_put_format(&parameters, "&from=%lld", (long long)watch->position.from);
+    if (watch->position.next_revision > 0) {
+        buf_put_format(&parameters, "&from=%lld", (long long)watch->position.next_revision);
     }
     buf_put_c(&parameters, watch->previous ? "&previous=true" : "");
     return cluster_target_with(
@@ -199,7 +199,7 @@ static int follow(Watch *watch)
         if (ok) {
             err = (Error){ 0 };
         }
-        if (!watch->was_connected || !reconnect_helps(reconnect, &err, refusal.responded)) {
+        if (!watch->was_connected || !reconnect_is_useful(reconnect, &err, refusal.responded)) {
             refusal.responded = refusal.responded || err.kind == ERROR_CONFLICT;
             return cluster_report_refusal_at(invocation, &reconnect->endpoint, &refusal, &err);
         }
@@ -218,8 +218,8 @@ static int watch_run(Invocation *invocation)
     if (invocation->args[0][0] == '\0') {
         return usage_error(invocation, "KEY must not be empty");
     }
-    if (from != NULL &&
-        (!str_to_i64(str_from_c(from), &watch.position.from) || watch.position.from < 1)) {
+    if (from != NULL && (!str_to_i64(str_from_c(from), &watch.position.next_revision) ||
+                         watch.position.next_revision < 1)) {
         return usage_error(invocation, "--from must be a revision, 1 or greater");
     }
     if (!reconnect_init(&watch.reconnect, invocation, "the watch", &err)) {

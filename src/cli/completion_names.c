@@ -48,18 +48,18 @@ void completion_names_print(int64_t now_ms, Str names, Buf *out)
     buf_put(out, names);
 }
 
-bool completion_names_read(Str text, int64_t *made_ms, Str *names)
+bool completion_names_read(Str text, int64_t *cached_ms, Str *names)
 {
     Str rest = text, first;
     if (!str_split_next(&rest, '\n', &first) || !str_starts(first, STR(FORMAT)) ||
-        !str_to_i64(str_from_offset(first, sizeof FORMAT - 1), made_ms)) {
+        !str_to_i64(str_from_offset(first, sizeof FORMAT - 1), cached_ms)) {
         return false;
     }
     *names = str_from_offset(text, first.len + 1);
     return true;
 }
 
-bool completion_names_is_plain(Str name)
+bool completion_names_is_safe(Str name)
 {
     for (size_t i = 0; i < name.len; i++) {
         char c = name.data[i];
@@ -76,7 +76,7 @@ static void read_list(const List *list, const char *key, Buf *out)
     for (uint32_t i = 0; i < list->len; i++) {
         Value holder = value_get_map(list->items[i], "metadata");
         Str name = value_get_text(holder.kind == VALUE_MAP ? holder : list->items[i], key);
-        if (completion_names_is_plain(name)) {
+        if (completion_names_is_safe(name)) {
             buf_put(out, name);
             buf_put_char(out, '\n');
         }
@@ -122,12 +122,13 @@ static bool cache_name(const Invocation *invocation, WordKind word, Str *out)
     return true;
 }
 
-static bool read_cache(Arena *arena, const Directory *cache, Str name, int64_t *made_ms, Str *names)
+static bool read_cache(Arena *arena, const Directory *cache, Str name, int64_t *cached_ms,
+                       Str *names)
 {
     Str text;
     Error err;
     return directory_read(cache, arena, name.data, CACHE_MAX, &text, &err) &&
-           completion_names_read(text, made_ms, names);
+           completion_names_read(text, cached_ms, names);
 }
 
 /* --- Requests -------------------------------------------------------------------------------- */
@@ -135,7 +136,7 @@ static bool read_cache(Arena *arena, const Directory *cache, Str name, int64_t *
 static bool query(const Invocation *invocation, WordKind word, Buf *out)
 {
     Str first = str_from_c(target_of(word)), target = first;
-    int64_t until_us = clock_monotonic_us() + (int64_t)COMPLETION_NAMES_ASK_MS * 1000;
+    int64_t until_us = clock_monotonic_us() + (int64_t)COMPLETION_NAMES_QUERY_MS * 1000;
     for (uint32_t i = 0; i < PAGES_MAX; i++) {
         int64_t left_ms = (until_us - clock_monotonic_us()) / 1000;
         Value response;
@@ -203,16 +204,16 @@ static void start_refresh(const Invocation *invocation, WordKind word, bool wait
 Str completion_names_show(const Invocation *invocation, WordKind word)
 {
     AUTO_CLEAR(Directory) cache = { .descriptor = -1 };
-    int64_t made_ms = 0, now_ms = clock_now_ms();
+    int64_t cached_ms = 0, now_ms = clock_now_ms();
     Str name, names = STR_EMPTY;
     if (!cache_name(invocation, word, &name) || !open_cache(invocation->arena, &cache)) {
         return STR_EMPTY;
     }
-    bool has = read_cache(invocation->arena, &cache, name, &made_ms, &names);
-    if (!has || now_ms - made_ms > COMPLETION_NAMES_FRESH_MS || made_ms > now_ms) {
+    bool has = read_cache(invocation->arena, &cache, name, &cached_ms, &names);
+    if (!has || now_ms - cached_ms > COMPLETION_NAMES_FRESH_MS || cached_ms > now_ms) {
         start_refresh(invocation, word, !has);
     }
-    if (!has && !read_cache(invocation->arena, &cache, name, &made_ms, &names)) {
+    if (!has && !read_cache(invocation->arena, &cache, name, &cached_ms, &names)) {
         return STR_EMPTY;
     }
     return names;

@@ -14,8 +14,8 @@
 #include "sys/process.h"
 
 enum {
-    LOCK_WAIT_MS = 10 * 1000, /* another process holds the lock only briefly */
-    SERVERS_READ_MAX = 64,    /* per context, including duplicates */
+    LOCK_WAIT_MS = 10 * 1000, /* other processes hold the lock only briefly */
+    SERVERS_READ_MAX = 64,    /* maximum number of servers per context, including duplicates */
 };
 
 /* --- Names and addresses --------------------------------------------------------------------- */
@@ -255,8 +255,7 @@ Str contexts_directory(Arena *arena)
                                           : STR_EMPTY;
 }
 
-/* Contexts decide which server is trusted and which files are sent to it, so root does not use
- * those of the user whose HOME it inherited. */
+/* Contexts determine which server is trusted and which files are sent to it, so root does not use the contexts of another user whose HOME it inherited (sudo). */
 static bool check_owner(const Directory *opened, Error *err)
 {
     uid_t user;
@@ -286,7 +285,7 @@ bool contexts_load(Arena *arena, Str directory, Contexts *out, Error *err)
            error_wrap(err, "%" STR_FMT "/" CONTEXTS_FILE, STR_ARG(directory));
 }
 
-static bool open_own(Arena *arena, Str directory, Directory *out, Error *err)
+static bool open_owned(Arena *arena, Str directory, Directory *out, Error *err)
 {
     if (directory.len == 0) {
         return error_set(err, ERROR_NOT_FOUND,
@@ -302,10 +301,10 @@ bool contexts_lock(Arena *arena, Str directory, FileLock *out, Error *err)
     int64_t until_us = clock_monotonic_us() + LOCK_WAIT_MS * 1000;
     Str holder;
     *out = (FileLock){ .descriptor = -1 };
-    if (!open_own(arena, directory, &opened, err)) {
+    if (!open_owned(arena, directory, &opened, err)) {
         return false;
     }
-    /* Each attempt waits briefly. */
+    /* Each attempt waits for a short time. */
     while (!file_lock_take(&opened, CONTEXTS_LOCK, STR_EMPTY, arena, out, &holder, err)) {
         if (err->kind != ERROR_CONFLICT) {
             return false;
@@ -327,7 +326,7 @@ bool contexts_save(Arena *arena, Str directory, const Contexts *contexts, Error 
         return error_set(err, ERROR_LIMIT,
                          "too many contexts; remove one with 'eden context remove'");
     }
-    return open_own(arena, directory, &opened, err) &&
+    return open_owned(arena, directory, &opened, err) &&
            directory_write(&opened, CONTEXTS_FILE, buf_str(&text), true, err);
 }
 

@@ -20,7 +20,8 @@ enum {
     CONTEXTS_BYTES_MAX = 1 << 20,
     CONTEXT_NAME_MAX = 100,
     CONTEXT_SERVERS_MAX = 8,
-    CONTEXT_FILE_MAX = 256 << 10, /* size limit of certificate, key and token files that it names */
+    CONTEXT_FILE_MAX =
+        256 << 10, /* size limit of the certificate, key and token files that it refers to */
 };
 
 #define CONTEXTS_FILE "contexts.json"
@@ -32,8 +33,8 @@ typedef struct Context {
     Str name;
     Str servers[CONTEXT_SERVERS_MAX]; /* "https://eden1:1338"; tried in order */
     uint32_t server_count;
-    Str ca;               /* PEM, or the path of a file; the same applies to certificate and key */
-    Str certificate, key; /* of a user; may be empty */
+    Str ca;               /* PEM or the path of a file, like certificate and key */
+    Str certificate, key; /* of the user; may be empty */
     Str token;            /* may be empty */
     Str token_file;       /* path; may be empty */
     Str expires;          /* of the token, as reported at login; may be empty */
@@ -52,9 +53,7 @@ Str contexts_directory(Arena *arena);
 /* A missing file has no contexts. Fails with ERROR_DENIED if other users can read the file,
  * ERROR_INVALID if it is malformed, or like the file system. */
 MUST_CHECK bool contexts_load(Arena *arena, Str directory, Contexts *out, Error *err);
-/* Must be held from loading until saving; other processes wait for a few seconds, so do not prompt
- * or use the network in the meantime. Creates the directory. Fails with ERROR_CONFLICT if another
- * process does not release the lock, or like the file system. */
+/* Hold the lock from loading until saving. Other processes wait for it for a few seconds only, so do not prompt or use the network while holding it. Creates the directory. Fails with ERROR_CONFLICT if another process does not release the lock, or like the file system. */
 MUST_CHECK bool contexts_lock(Arena *arena, Str directory, FileLock *out, Error *err);
 /* Replaces the file atomically, with mode 0600. Fails with ERROR_LIMIT if there are more contexts
  * than contexts_load() accepts. */
@@ -69,7 +68,7 @@ Context *contexts_find(const Contexts *contexts, Str name); /* NULL if not found
 Str contexts_suggest(const Contexts *contexts, Str name);
 /* Replaces the context of the same name, or appends it. */
 void contexts_put(Arena *arena, Contexts *contexts, const Context *context);
-/* If it was the current context, there is none afterwards. */
+/* If it was the current context, no context is current afterwards. */
 void contexts_remove(Contexts *contexts, Str name);
 
 /* Accepts letters, digits and "-_.@", up to CONTEXT_NAME_MAX; rejects CONTEXT_LOCAL. */
@@ -79,7 +78,7 @@ MUST_CHECK bool context_server_parse(Str text, Address *out, Error *err);
 /* Returns "https://eden1:1338". */
 Str context_server_text(Arena *arena, const Address *server);
 
-/* The credentials of a context, with files read. */
+/* The credentials of a context, read from their files if necessary. */
 typedef struct ContextCredentials {
     Str ca;               /* PEM */
     Str certificate, key; /* PEM, or empty */

@@ -1,5 +1,4 @@
-/* Shared code of commands that run as daemons, `eden serve` and `eden agent`, or that set them
- * up. */
+/* Shared by commands that run as daemons, `eden serve` and `eden agent`, and commands that set them up. */
 #pragma once
 
 #include "base/error.h"
@@ -28,8 +27,7 @@ void daemon_command_protect(uint32_t connections);
 Str own_host_name(Arena *arena);
 Str own_node_name(Arena *arena);
 
-/* How to start the daemons of this machine, for messages: "'systemctl enable --now eden' (or 'eden
- * agent')", or a command for a state directory other than the unit's. */
+/* For messages, how to start the daemons of this machine: "'systemctl enable --now eden' (or 'eden agent')", or a command for a state directory other than the unit's. */
 Str daemon_command_start(const Invocation *invocation);
 
 /* Reports the error as a problem with this code and returns the exit code of its kind. */

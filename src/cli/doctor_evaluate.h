@@ -8,14 +8,14 @@ typedef enum DoctorState {
     DOCTOR_OK,
     DOCTOR_WARNING, /* works now, but will fail eventually */
     DOCTOR_FAILED,
-    DOCTOR_SKIPPED, /* could not be checked; `text` has the reason */
+    DOCTOR_SKIPPED, /* could not be checked; the reason is in `text` */
 } DoctorState;
 DECLARE_ENUM_NAMES(DoctorState, doctor_state)
 
 typedef struct DoctorResult {
     DoctorState state;
     Str text;        /* one line */
-    const char *fix; /* NULL: the fix of the check */
+    const char *fix; /* NULL: use the fix of the check */
 } DoctorResult;
 
 typedef DoctorResult DoctorEvaluator(Arena *arena, const DoctorView *view);

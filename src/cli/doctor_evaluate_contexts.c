@@ -3,9 +3,9 @@
 #include "cli/doctor_evaluators.h"
 #include "pki/ca.h"
 
-#define CA_SOON_MS ((int64_t)30 * PKI_DAY_MS)
+#define CA_EXPIRY_WARNING_MS ((int64_t)30 * PKI_DAY_MS)
 
-static DoctorResult skip_none(Arena *arena)
+static DoctorResult skip_without_contexts(Arena *arena)
 {
     return doctor_result(arena, DOCTOR_SKIPPED, "you are not logged in to any cluster");
 }
@@ -17,13 +17,13 @@ DoctorResult evaluate_contexts(Arena *arena, const DoctorView *view)
         return doctor_result(arena, DOCTOR_FAILED, "%s", view->contexts_err.text);
     }
     if (view->context_count == 0) {
-        return skip_none(arena);
+        return skip_without_contexts(arena);
     }
     for (uint32_t i = 0; i < view->context_count; i++) {
         const DoctorContext *context = &view->contexts[i];
-        used = context->is_used ? context : used;
+        used = context->is_current ? context : used;
         if (context->err.kind != ERROR_NONE) {
-            return doctor_result(arena, context->is_used ? DOCTOR_FAILED : DOCTOR_WARNING,
+            return doctor_result(arena, context->is_current ? DOCTOR_FAILED : DOCTOR_WARNING,
                                  "'%" STR_FMT "': %s", STR_ARG(context->name), context->err.text);
         }
     }
@@ -41,11 +41,11 @@ static DoctorResult evaluate_times(Arena *arena, const DoctorView *view, bool of
     uint32_t known = 0;
     for (uint32_t i = 0; i < view->context_count; i++) {
         const DoctorContext *context = &view->contexts[i];
-        int64_t until = of_ca ? context->ca_until_ms : context->expires_ms;
+        int64_t until = of_ca ? context->ca_expires_ms : context->expires_ms;
         known += until > 0;
         if (until > 0 && until - view->now_ms <= soon_ms) {
             bool is_over = until <= view->now_ms;
-            state = is_over && context->is_used ? DOCTOR_FAILED : state;
+            state = is_over && context->is_current ? DOCTOR_FAILED : state;
             buf_put_format(&wrong, "%s'%" STR_FMT "' %s on %" STR_FMT, wrong.len > 0 ? ", " : "",
                            STR_ARG(context->name), is_over ? "has expired" : "expires",
                            STR_ARG(utc_text(arena, until)));
@@ -54,12 +54,13 @@ static DoctorResult evaluate_times(Arena *arena, const DoctorView *view, bool of
     if (wrong.len > 0) {
         return doctor_result(arena, state, "%" STR_FMT, STR_ARG(buf_str(&wrong)));
     }
-    return known > 0 ? doctor_result(arena, DOCTOR_OK, "%u good", known) : skip_none(arena);
+    return known > 0 ? doctor_result(arena, DOCTOR_OK, "%u good", known)
+                     : skip_without_contexts(arena);
 }
 
 DoctorResult evaluate_context_cas(Arena *arena, const DoctorView *view)
 {
-    return evaluate_times(arena, view, true, CA_SOON_MS);
+    return evaluate_times(arena, view, true, CA_EXPIRY_WARNING_MS);
 }
 
 DoctorResult evaluate_context_tokens(Arena *arena, const DoctorView *view)
@@ -71,7 +72,7 @@ DoctorResult evaluate_context_server(Arena *arena, const DoctorView *view)
 {
     for (uint32_t i = 0; i < view->context_count; i++) {
         const DoctorContext *context = &view->contexts[i];
-        if (!context->is_used || !context->session.was_queried) {
+        if (!context->is_current || !context->session.was_queried) {
             continue;
         }
         if (context->session.err.kind != ERROR_NONE) {

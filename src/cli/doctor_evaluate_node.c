@@ -7,8 +7,8 @@
 
 enum {
     CLOCK_WARNING_MS = 30 * 1000,
-    CLOCK_FAILED_MS = 5 * 60 * 1000, /* certificates are backdated by this much */
-    SPOOL_MANY_BYTES = 32 << 20,
+    CLOCK_FAILED_MS = 5 * 60 * 1000, /* certificates are backdated by this duration */
+    SPOOL_WARNING_BYTES = 32 << 20,
 };
 
 static DoctorResult skip_no_node(Arena *arena)
@@ -88,7 +88,7 @@ static DoctorResult evaluate_directory(Arena *arena, const DoctorView *view,
     return doctor_result(arena, DOCTOR_OK, "mode %04o", directory->mode);
 }
 
-/* On a server the agent can recreate the file. */
+/* On a server, the agent can recreate the node's files. */
 static const char by_server[] =
     "'systemctl restart eden': the agent recreates it from the server's files";
 
@@ -143,7 +143,7 @@ DoctorResult evaluate_agent_certificate(Arena *arena, const DoctorView *view)
         return doctor_result(arena, DOCTOR_SKIPPED, "nothing to check");
     }
     DoctorCertificate certificate = view->own;
-    certificate.trust = (Error){ 0 }; /* has a separate check */
+    certificate.trust = (Error){ 0 }; /* evaluate_clock() checks this */
     DoctorResult result = doctor_certificate(arena, &certificate, view->now_ms);
     const Value *reported =
         view->agent.err.kind == ERROR_NONE ? value_get(view->agent.json, STR("certificate")) : NULL;
@@ -167,7 +167,7 @@ DoctorResult evaluate_agent_trust(Arena *arena, const DoctorView *view)
                    ? doctor_fix(result, by_server)
                    : result;
     }
-    /* Expiry is reported by the check of the certificate itself. */
+    /* evaluate_agent_certificate() reports expiry. */
     bool is_time = view->own.plan.state == RENEWAL_EXPIRED || view->own.plan.state == RENEWAL_EARLY;
     if (view->own.trust.kind != ERROR_NONE && !is_time) {
         return doctor_result(arena, DOCTOR_FAILED, "%s", view->own.trust.text);
@@ -250,7 +250,7 @@ DoctorResult evaluate_spool(Arena *arena, const DoctorView *view)
                           "check the disk; the damaged part is in agent/spool/spool.damaged in "
                           "the state directory: delete it when it is no longer needed");
     }
-    if (dropped > 0 || value_get_int(spool, "bytes") > SPOOL_MANY_BYTES) {
+    if (dropped > 0 || value_get_int(spool, "bytes") > SPOOL_WARNING_BYTES) {
         return doctor_result(arena, DOCTOR_WARNING, "%" STR_FMT "; %" PRId64 " log%s were dropped",
                              STR_ARG(waiting), dropped, dropped == 1 ? "" : "s");
     }
@@ -291,7 +291,7 @@ static void put_unreachable(Buf *out, const DoctorServer *server)
     }
 }
 
-/* Its ports are open, but it does not respond. */
+/* Whether its ports are open but it does not respond. */
 static bool is_silent(const DoctorServer *server)
 {
     return server->rpc.err.kind == ERROR_NONE && server->api.err.kind == ERROR_NONE &&
@@ -322,17 +322,17 @@ DoctorResult evaluate_reach(Arena *arena, const DoctorView *view)
                                     "doctor' and the log there show the reason");
 }
 
-/* Also considers the clock of the current context's server. */
-static void consider_contexts(const DoctorView *view, DoctorServer *worst, int64_t *most)
+/* Also compares the clock of the current context's server. */
+static void compare_context_clocks(const DoctorView *view, DoctorServer *worst, int64_t *most)
 {
     for (uint32_t i = 0; i < view->context_count; i++) {
         const DoctorContext *context = &view->contexts[i];
-        int64_t ahead = context->own_ms - context->time_ms, apart = ahead < 0 ? -ahead : ahead;
+        int64_t ahead = context->local_ms - context->time_ms, apart = ahead < 0 ? -ahead : ahead;
         if (context->time_ms > 0 && apart > *most) {
             *most = apart;
             *worst = (DoctorServer){ .node = context->server,
                                      .time_ms = context->time_ms,
-                                     .own_ms = context->own_ms };
+                                     .local_ms = context->local_ms };
         }
     }
 }
@@ -344,7 +344,7 @@ DoctorResult evaluate_clock(Arena *arena, const DoctorView *view)
     int64_t most = -1;
     for (uint32_t i = 0; i < view->server_count; i++) {
         const DoctorServer *server = &view->servers[i];
-        int64_t ahead = server->own_ms - server->time_ms;
+        int64_t ahead = server->local_ms - server->time_ms;
         int64_t apart = ahead < 0 ? -ahead : ahead;
         if (server->responded && apart > most) {
             most = apart;
@@ -352,7 +352,7 @@ DoctorResult evaluate_clock(Arena *arena, const DoctorView *view)
         }
     }
     int64_t suggestion = most;
-    consider_contexts(view, &remote, &most);
+    compare_context_clocks(view, &remote, &most);
     worst = most > suggestion ? &remote : worst;
     if (worst == NULL) {
         return doctor_result(arena, DOCTOR_SKIPPED, "no server has reported its time");
@@ -360,7 +360,7 @@ DoctorResult evaluate_clock(Arena *arena, const DoctorView *view)
     if (most <= CLOCK_WARNING_MS) {
         return doctor_result(arena, DOCTOR_OK, "%" PRId64 " ms apart", most);
     }
-    Str own = utc_text(arena, worst->own_ms), other_ms = utc_text(arena, worst->time_ms);
+    Str own = utc_text(arena, worst->local_ms), other_ms = utc_text(arena, worst->time_ms);
     return doctor_result(arena, most > CLOCK_FAILED_MS ? DOCTOR_FAILED : DOCTOR_WARNING,
                          "here it is %" STR_FMT ", on '%" STR_FMT "' it is %" STR_FMT, STR_ARG(own),
                          STR_ARG(worst->node), STR_ARG(other_ms));

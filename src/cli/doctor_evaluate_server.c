@@ -9,17 +9,17 @@
 #include "pki/ca.h"
 #include "store/store.h"
 
-#define CA_SOON_MS ((int64_t)180 * PKI_DAY_MS)
+#define CA_EXPIRY_WARNING_MS ((int64_t)180 * PKI_DAY_MS)
 
 enum {
     DISK_FAILED_BYTES = 64 << 20,
     DISK_FAILED_SHARE = 50, /* 1/50 of the disk, 2 % */
     DISK_WARNING_SHARE = 10,
     NAMES_SHOWN = 5,
-    AUDIT_ENTRIES_MANY = 1000000,
-    AUDIT_SHARE_HIGH = 10, /* percent of the disk */
-    LEASES_HIGH = 80,      /* percent */
-    OBJECTS_HIGH = 80,     /* percent */
+    AUDIT_WARNING_ENTRIES = 1000000,
+    AUDIT_WARNING_SHARE = 10,   /* percent of the disk */
+    LEASES_WARNING_SHARE = 80,  /* percent */
+    OBJECTS_WARNING_SHARE = 80, /* percent */
 };
 
 static DoctorResult skip(Arena *arena)
@@ -47,7 +47,7 @@ DoctorResult evaluate_ca(Arena *arena, const DoctorView *view)
     if (left <= 0) {
         return doctor_result(arena, DOCTOR_FAILED, "expired on %" STR_FMT, STR_ARG(until));
     }
-    return doctor_result(arena, left < CA_SOON_MS ? DOCTOR_WARNING : DOCTOR_OK,
+    return doctor_result(arena, left < CA_EXPIRY_WARNING_MS ? DOCTOR_WARNING : DOCTOR_OK,
                          "valid until %" STR_FMT, STR_ARG(until));
 }
 
@@ -58,7 +58,7 @@ DoctorResult evaluate_server_certificates(Arena *arena, const DoctorView *view)
     const struct {
         const char *name;
         const DoctorCertificate *certificate;
-        const char *lost; /* fix if the file is missing */
+        const char *lost; /* the fix if the file is missing */
     } all[] = {
         { "node.pem", &view->server_node, recreated },
         { "serving.pem", &view->serving, recreated },
@@ -85,7 +85,7 @@ DoctorResult evaluate_server_certificates(Arena *arena, const DoctorView *view)
     return first;
 }
 
-/* It accepts connections but does not respond: it hangs or is overloaded. */
+/* Whether the server accepts connections but does not respond, because it hangs or is overloaded. */
 static bool is_hanging(const DoctorView *view)
 {
     return view->health.was_queried && view->health.err.kind == ERROR_TIMEOUT;
@@ -120,7 +120,7 @@ DoctorResult evaluate_server(Arena *arena, const DoctorView *view)
                           "eden' restarts it");
     }
     if (!runs(view)) {
-        /* The agent reports the same reason, so do not show it twice. */
+        /* The agent reports the same error; do not show it twice. */
         why = view->failure.len > 0 ? view->failure : why;
         const char *before = view->failure.len > 0 ? "; it exited: "
                              : why.len > 0         ? "; the agent reports: "
@@ -157,7 +157,7 @@ DoctorResult evaluate_ports(Arena *arena, const DoctorView *view)
     for (size_t i = 0; i < count; i++) {
         bool listens = ports[i]->err.kind == ERROR_NONE;
         const char *between = wrong.len > 0 ? "; " : "";
-        if (ports[i]->is_any) {
+        if (ports[i]->is_dynamic) {
             buf_put_format(&wrong,
                            "%s%" STR_FMT " in server.json has no fixed port: nodes cannot "
                            "find the server after a restart",
@@ -183,7 +183,7 @@ DoctorResult evaluate_ports(Arena *arena, const DoctorView *view)
                                 "machine, or the first two to all addresses: 0.0.0.0:1337")
                    : result;
     }
-    if (view->health_port.is_everywhere) {
+    if (view->health_port.is_wildcard) {
         return doctor_fix(doctor_result(arena, DOCTOR_WARNING,
                                         "%" STR_FMT " answers health checks without TLS on all "
                                         "addresses of this machine",
@@ -194,7 +194,7 @@ DoctorResult evaluate_ports(Arena *arena, const DoctorView *view)
                          runs(view) ? "listening on all of them" : "all are free");
 }
 
-static DoctorResult evaluate_room(Arena *arena, int64_t size, int64_t left)
+static DoctorResult evaluate_free_space(Arena *arena, int64_t size, int64_t left)
 {
     if (size == 0) {
         return doctor_result(arena, DOCTOR_SKIPPED, "unknown size");
@@ -208,12 +208,13 @@ static DoctorResult evaluate_room(Arena *arena, int64_t size, int64_t left)
 
 DoctorResult evaluate_disk(Arena *arena, const DoctorView *view)
 {
-    return view->is_server ? evaluate_room(arena, view->disk_size, view->disk_free) : skip(arena);
+    return view->is_server ? evaluate_free_space(arena, view->disk_size, view->disk_free)
+                           : skip(arena);
 }
 
 DoctorResult evaluate_state_disk(Arena *arena, const DoctorView *view)
 {
-    return evaluate_room(arena, view->state_size, view->state_free);
+    return evaluate_free_space(arena, view->state_size, view->state_free);
 }
 
 DoctorResult evaluate_server_version(Arena *arena, const DoctorView *view)
@@ -245,8 +246,7 @@ static uint32_t count_unreachable_etcd(const DoctorView *view, const DoctorPort 
     return count;
 }
 
-/* The server needs one member that is in touch with a majority; members that do not accept
- * connections are reported before that is lost. */
+/* The server needs one member that is connected to a majority. Members that do not accept connections are reported while the majority is still available. */
 static DoctorResult evaluate_etcd(Arena *arena, const DoctorView *view)
 {
     const char *fix = "start the members of etcd, and open their port (2379) in firewalls; servers "
@@ -255,7 +255,7 @@ static DoctorResult evaluate_etcd(Arena *arena, const DoctorView *view)
     uint32_t unreachable = count_unreachable_etcd(view, &first);
     bool is_healthy = runs(view) && value_get_bool(view->health.json, "healthy");
     if (runs(view) && !is_healthy) {
-        Str why = view->store_why.len > 0 ? view->store_why : STR("etcd does not respond");
+        Str why = view->store_reason.len > 0 ? view->store_reason : STR("etcd does not respond");
         return doctor_fix(doctor_result(arena, DOCTOR_FAILED, "%" STR_FMT, STR_ARG(why)), fix);
     }
     if (unreachable == 0) {
@@ -290,7 +290,7 @@ DoctorResult evaluate_store(Arena *arena, const DoctorView *view)
     if (value_get_bool(view->health.json, "healthy")) {
         return doctor_result(arena, DOCTOR_OK, "writable");
     }
-    Str why = view->store_why;
+    Str why = view->store_reason;
     if (str_eq_c(view->store_condition, "damaged")) {
         return doctor_fix(
             doctor_result(arena, DOCTOR_FAILED, "damaged and read-only: %" STR_FMT, STR_ARG(why)),
@@ -318,15 +318,16 @@ DoctorResult evaluate_revocations(Arena *arena, const DoctorView *view)
     if (!runs(view)) {
         return doctor_result(arena, DOCTOR_SKIPPED, "the server is unreachable");
     }
-    return view->revocations_why.len == 0
-               ? doctor_result(arena, DOCTOR_OK, "readable")
-               : doctor_result(arena, DOCTOR_FAILED, "%" STR_FMT, STR_ARG(view->revocations_why));
+    return view->revocations_reason.len == 0 ? doctor_result(arena, DOCTOR_OK, "readable")
+                                             : doctor_result(arena, DOCTOR_FAILED, "%" STR_FMT,
+                                                             STR_ARG(view->revocations_reason));
 }
 
 /* --- Cluster --------------------------------------------------------------------------------- */
 
-/* Returns a skipped result, or one with an empty text if the check can proceed. */
-static DoctorResult need(Arena *arena, const DoctorView *view, const DoctorResponse *response)
+/* Returns a skipped result, or a result with an empty text if the check can proceed. */
+static DoctorResult check_queryable(Arena *arena, const DoctorView *view,
+                                    const DoctorResponse *response)
 {
     if (!view->is_server && !view->queries_remote) {
         return skip(arena);
@@ -343,12 +344,12 @@ static DoctorResult need(Arena *arena, const DoctorView *view, const DoctorRespo
 }
 
 /* A count and the first few names. */
-typedef struct Named {
+typedef struct NameList {
     Buf text;
     uint32_t count;
-} Named;
+} NameList;
 
-static void add(Named *named, Str name, Str behind)
+static void add(NameList *named, Str name, Str behind)
 {
     if (named->count++ < NAMES_SHOWN) {
         buf_put_format(&named->text, "%s%" STR_FMT, named->count > 1 ? ", " : "", STR_ARG(name));
@@ -358,8 +359,8 @@ static void add(Named *named, Str name, Str behind)
     }
 }
 
-static DoctorResult combine(Arena *arena, const Named *named, DoctorState state, const char *what,
-                            const char *none)
+static DoctorResult combine(Arena *arena, const NameList *named, DoctorState state,
+                            const char *what, const char *none)
 {
     if (named->count == 0) {
         return doctor_result(arena, DOCTOR_OK, "%s", none);
@@ -370,8 +371,8 @@ static DoctorResult combine(Arena *arena, const Named *named, DoctorState state,
 
 DoctorResult evaluate_silent(Arena *arena, const DoctorView *view)
 {
-    DoctorResult result = need(arena, view, &view->nodes);
-    Named silent = { .text = buf_make_in(arena, BUF_UNLIMITED) };
+    DoctorResult result = check_queryable(arena, view, &view->nodes);
+    NameList silent = { .text = buf_make_in(arena, BUF_UNLIMITED) };
     if (result.text.len > 0) {
         return result;
     }
@@ -399,8 +400,8 @@ static bool is_approved(const List *pending)
 
 DoctorResult evaluate_waiting(Arena *arena, const DoctorView *view)
 {
-    DoctorResult result = need(arena, view, &view->nodes);
-    Named waiting = { .text = buf_make_in(arena, BUF_UNLIMITED) };
+    DoctorResult result = check_queryable(arena, view, &view->nodes);
+    NameList waiting = { .text = buf_make_in(arena, BUF_UNLIMITED) };
     if (result.text.len > 0) {
         return result;
     }
@@ -433,7 +434,7 @@ static int64_t metric(Arena *arena, const DoctorView *view, const char *name)
  * reached only if requests are sent in bulk or many machines boot at once. */
 DoctorResult evaluate_joins(Arena *arena, const DoctorView *view)
 {
-    DoctorResult result = need(arena, view, &view->metrics);
+    DoctorResult result = check_queryable(arena, view, &view->metrics);
     if (result.text.len > 0) {
         return result;
     }
@@ -451,7 +452,7 @@ DoctorResult evaluate_joins(Arena *arena, const DoctorView *view)
 /* Leases reserved for sessions do not count as free. */
 DoctorResult evaluate_leases(Arena *arena, const DoctorView *view)
 {
-    DoctorResult result = need(arena, view, &view->metrics);
+    DoctorResult result = check_queryable(arena, view, &view->metrics);
     if (result.text.len > 0) {
         return result;
     }
@@ -460,9 +461,9 @@ DoctorResult evaluate_leases(Arena *arena, const DoctorView *view)
     if (used < 0) {
         return doctor_result(arena, DOCTOR_SKIPPED, "the server does not report it");
     }
-    DoctorState state = used >= most                       ? DOCTOR_FAILED
-                        : used >= most / 100 * LEASES_HIGH ? DOCTOR_WARNING
-                                                           : DOCTOR_OK;
+    DoctorState state = used >= most                                ? DOCTOR_FAILED
+                        : used >= most / 100 * LEASES_WARNING_SHARE ? DOCTOR_WARNING
+                                                                    : DOCTOR_OK;
     return doctor_result(arena, state, "%" PRId64 " of %d in use", used, (int)most);
 }
 
@@ -483,8 +484,8 @@ static int64_t objects_share(Arena *arena, const DoctorView *view, const Kind *k
 
 DoctorResult evaluate_objects(Arena *arena, const DoctorView *view)
 {
-    DoctorResult result = need(arena, view, &view->metrics);
-    Named many = { .text = buf_make_in(arena, BUF_UNLIMITED) };
+    DoctorResult result = check_queryable(arena, view, &view->metrics);
+    NameList many = { .text = buf_make_in(arena, BUF_UNLIMITED) };
     if (result.text.len > 0) {
         return result;
     }
@@ -493,7 +494,7 @@ DoctorResult evaluate_objects(Arena *arena, const DoctorView *view)
         if (share < 0) {
             return doctor_result(arena, DOCTOR_SKIPPED, "the server does not report it");
         }
-        if (share >= OBJECTS_HIGH) {
+        if (share >= OBJECTS_WARNING_SHARE) {
             add(&many, str_from_c(kinds[i]->plural), arena_format(arena, "%" PRId64 " %%", share));
         }
     }
@@ -501,10 +502,10 @@ DoctorResult evaluate_objects(Arena *arena, const DoctorView *view)
                    "all kinds are well below their limits");
 }
 
-/* It is not a problem that old logs are removed, but it is one if that is not enough. */
+/* Removing old logs is normal; the warning is for when that is not sufficient. */
 DoctorResult evaluate_run_logs(Arena *arena, const DoctorView *view)
 {
-    DoctorResult result = need(arena, view, &view->metrics);
+    DoctorResult result = check_queryable(arena, view, &view->metrics);
     if (result.text.len > 0) {
         return result;
     }
@@ -523,8 +524,8 @@ DoctorResult evaluate_run_logs(Arena *arena, const DoctorView *view)
 /* Within the last 24 hours. */
 DoctorResult evaluate_budgets(Arena *arena, const DoctorView *view)
 {
-    DoctorResult result = need(arena, view, &view->nodes);
-    Named limited = { .text = buf_make_in(arena, BUF_UNLIMITED) };
+    DoctorResult result = check_queryable(arena, view, &view->nodes);
+    NameList limited = { .text = buf_make_in(arena, BUF_UNLIMITED) };
     if (result.text.len > 0) {
         return result;
     }
@@ -543,8 +544,8 @@ DoctorResult evaluate_budgets(Arena *arena, const DoctorView *view)
 
 DoctorResult evaluate_certificates(Arena *arena, const DoctorView *view)
 {
-    DoctorResult result = need(arena, view, &view->pki);
-    Named wrong = { .text = buf_make_in(arena, BUF_UNLIMITED) };
+    DoctorResult result = check_queryable(arena, view, &view->pki);
+    NameList wrong = { .text = buf_make_in(arena, BUF_UNLIMITED) };
     DoctorState state = DOCTOR_WARNING;
     if (result.text.len > 0) {
         return result;
@@ -562,8 +563,8 @@ DoctorResult evaluate_certificates(Arena *arena, const DoctorView *view)
 
 DoctorResult evaluate_rotation(Arena *arena, const DoctorView *view)
 {
-    DoctorResult result = need(arena, view, &view->pki);
-    Named waits = { .text = buf_make_in(arena, BUF_UNLIMITED) };
+    DoctorResult result = check_queryable(arena, view, &view->pki);
+    NameList waits = { .text = buf_make_in(arena, BUF_UNLIMITED) };
     bool is_stuck = false;
     if (result.text.len > 0) {
         return result;
@@ -593,8 +594,8 @@ DoctorResult evaluate_rotation(Arena *arena, const DoctorView *view)
 
 DoctorResult evaluate_tokens(Arena *arena, const DoctorView *view)
 {
-    DoctorResult result = need(arena, view, &view->tokens);
-    Named old = { .text = buf_make_in(arena, BUF_UNLIMITED) };
+    DoctorResult result = check_queryable(arena, view, &view->tokens);
+    NameList old = { .text = buf_make_in(arena, BUF_UNLIMITED) };
     if (result.text.len > 0) {
         return result;
     }
@@ -613,7 +614,7 @@ DoctorResult evaluate_tokens(Arena *arena, const DoctorView *view)
 
 DoctorResult evaluate_audit(Arena *arena, const DoctorView *view)
 {
-    DoctorResult result = need(arena, view, &view->audit);
+    DoctorResult result = check_queryable(arena, view, &view->audit);
     if (result.text.len > 0) {
         return result;
     }
@@ -621,8 +622,8 @@ DoctorResult evaluate_audit(Arena *arena, const DoctorView *view)
     int64_t count = value_get_int(view->audit.json, "last") - archived;
     int64_t bytes = value_get_int(view->audit.json, "bytes");
     int64_t disk = value_get_int(view->audit.json, "disk_bytes");
-    bool is_large = disk > 0 && bytes >= disk / 100 * AUDIT_SHARE_HIGH;
-    if (count <= AUDIT_ENTRIES_MANY && !is_large) {
+    bool is_large = disk > 0 && bytes >= disk / 100 * AUDIT_WARNING_SHARE;
+    if (count <= AUDIT_WARNING_ENTRIES && !is_large) {
         return (DoctorResult){ .state = DOCTOR_OK,
                                .text = output_count(arena, count, "entry", "entries") };
     }
@@ -639,8 +640,8 @@ DoctorResult evaluate_audit(Arena *arena, const DoctorView *view)
 
 DoctorResult evaluate_versions(Arena *arena, const DoctorView *view)
 {
-    DoctorResult result = need(arena, view, &view->nodes);
-    Named other = { .text = buf_make_in(arena, BUF_UNLIMITED) };
+    DoctorResult result = check_queryable(arena, view, &view->nodes);
+    NameList other = { .text = buf_make_in(arena, BUF_UNLIMITED) };
     if (result.text.len > 0) {
         return result;
     }

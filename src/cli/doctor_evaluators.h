@@ -14,7 +14,7 @@ PRINTF_LIKE(3, 4)
 DoctorResult doctor_result(Arena *arena, DoctorState state, const char *format, ...);
 /* Replaces the fix of the check. */
 DoctorResult doctor_fix(DoctorResult result, const char *fix);
-/* The fix for a rejected key file; `lost` if the file is missing or damaged. */
+/* Returns the fix for a rejected key file; if the file is missing or damaged, that is `lost`. */
 const char *doctor_key_fix(const DoctorCertificate *certificate, const char *lost);
 /* Evaluates any certificate. */
 DoctorResult doctor_certificate(Arena *arena, const DoctorCertificate *certificate, int64_t now_ms);

@@ -16,9 +16,9 @@
 #include "sys/probe.h"
 
 enum {
-    PROBE_MS = 1500, /* timeout of connecting to a port */
-    ASK_MS = 3000,   /* timeout of a daemon's response */
-    ANSWER_MAX = 16 << 20,
+    CONNECT_TIMEOUT_MS = 1500, /* timeout of connecting to a port */
+    QUERY_TIMEOUT_MS = 3000,   /* timeout of a daemon's response */
+    RESPONSE_MAX = 16 << 20,
     PAGES_MAX = 20, /* maximum number of pages of nodes */
 };
 
@@ -26,7 +26,7 @@ typedef struct Inspection {
     Arena *arena;
     const DoctorPaths *paths;
     DoctorView *view;
-    CertificateSet bundle; /* CAs that this node trusts */
+    CertificateSet bundle; /* the CAs that this node trusts */
     Str bundle_text;
 } Inspection;
 
@@ -56,7 +56,7 @@ static void inspect_disk(const char *path, DoctorView *out)
     }
 }
 
-/* If there are no CAs to trust, only the certificate itself is checked. */
+/* If no trusted CAs are known, only the certificate itself is checked. */
 static void inspect_certificate(Inspection *inspection, const Directory *directory,
                                 const char *name, CertificateSet trusted, DoctorCertificate *out)
 {
@@ -140,7 +140,7 @@ static void inspect_server(Inspection *inspection)
     }
     inspect_settings(inspection, &server);
     inspect_certificate(inspection, &server, SERVER_CA, (CertificateSet){ 0 }, &view->ca);
-    /* During a rotation they may be issued by the next CA, which this node trusts too. */
+    /* During a rotation the certificates may be issued by the next CA, which this node also trusts. */
     CertificateSet trusted = inspection->bundle.count > 0 ? inspection->bundle
                              : view->ca.err.kind == ERROR_NONE
                                  ? (CertificateSet){ &view->ca.certificate, 1 }
@@ -154,16 +154,16 @@ static void inspect_server(Inspection *inspection)
 
 /* --- Daemons --------------------------------------------------------------------------------- */
 
-typedef struct Waiting {
+typedef struct PendingRequest {
     Loop *loop;
     Arena *arena;
     DoctorResponse *response;
     bool is_text;
-} Waiting;
+} PendingRequest;
 
 static void done(void *context, const HttpResponse *response, const Error *err)
 {
-    Waiting *waiting = context;
+    PendingRequest *waiting = context;
     DoctorResponse *out = waiting->response;
     if (response == NULL) {
         out->err = *err;
@@ -184,12 +184,12 @@ static void done(void *context, const HttpResponse *response, const Error *err)
     loop_stop(waiting->loop);
 }
 
-/* A health check with status 503 is a valid response too. */
+/* A health response with status 503 is valid too. */
 static void query(Arena *arena, const Address *address, Str bundle, Str target, DoctorResponse *out)
 {
     AUTO(Loop) *loop = loop_new();
     AUTO(TlsContext) *tls = NULL;
-    Waiting waiting = { loop, arena, out, str_eq(target, STR("/metrics")) };
+    PendingRequest waiting = { loop, arena, out, str_eq(target, STR("/metrics")) };
     *out = (DoctorResponse){ .was_queried = true, .json = value_null() };
     if (bundle.len > 0 &&
         !tls_context_new(loop, &(TlsOptions){ .role = TLS_CLIENT, .protocol = "http/1.1" },
@@ -202,8 +202,8 @@ static void query(Arena *arena, const Address *address, Str bundle, Str target, 
                                 .tls_host = tls == NULL ? NULL : address->host,
                                 .method = "GET",
                                 .target = arena_copy_c(arena, target),
-                                .answer_max = ANSWER_MAX,
-                                .timeout_ms = ASK_MS,
+                                .answer_max = RESPONSE_MAX,
+                                .timeout_ms = QUERY_TIMEOUT_MS,
                                 .done = done,
                                 .context = &waiting };
     HttpCall *call = http_call_new(&options);
@@ -221,7 +221,7 @@ static void query_local(Inspection *inspection, const char *socket, Str target, 
     }
 }
 
-/* Reads the error that an exited server has left. */
+/* Reads the error that the server wrote before it exited. */
 static void inspect_failure(Inspection *inspection)
 {
     AUTO_CLEAR(Directory) run = { .descriptor = -1 };
@@ -235,7 +235,7 @@ static void inspect_failure(Inspection *inspection)
 }
 
 /* Combines all pages into one response. */
-static void ask_nodes(Inspection *inspection, const char *socket, DoctorResponse *out)
+static void query_nodes(Inspection *inspection, const char *socket, DoctorResponse *out)
 {
     Arena *arena = inspection->arena;
     List *nodes = list_new(arena, 0);
@@ -259,7 +259,7 @@ static void ask_nodes(Inspection *inspection, const char *socket, DoctorResponse
     }
 }
 
-/* Details that the public health check does not reveal. */
+/* Queries details that the public health check does not reveal. */
 static void query_reason(Inspection *inspection, const char *socket)
 {
     DoctorResponse ready;
@@ -268,10 +268,10 @@ static void query_reason(Inspection *inspection, const char *socket)
                                                         : list_new(inspection->arena, 0);
     for (uint32_t i = 0; i < problems->len; i++) {
         if (str_eq_c(value_get_text(problems->items[i], "what"), "store")) {
-            inspection->view->store_why = value_get_text(problems->items[i], "why");
+            inspection->view->store_reason = value_get_text(problems->items[i], "why");
             inspection->view->store_condition = value_get_text(problems->items[i], "condition");
         } else if (str_eq_c(value_get_text(problems->items[i], "what"), "revocations")) {
-            inspection->view->revocations_why = value_get_text(problems->items[i], "why");
+            inspection->view->revocations_reason = value_get_text(problems->items[i], "why");
         }
     }
 }
@@ -288,7 +288,8 @@ static void query_daemons(Inspection *inspection)
     }
     Str path = arena_format(inspection->arena, "%s/%s", inspection->paths->run_dir, socket);
     if (!view->is_server && !file_exists(path.data)) {
-        view->health.was_queried = !view->is_node; /* because the run directory belongs to it */
+        view->health.was_queried =
+            !view->is_node; /* because the run directory belongs to the server's user */
         error_set(&view->health.err, ERROR_NOT_FOUND, "%" STR_FMT " not found", STR_ARG(path));
         return;
     }
@@ -297,7 +298,7 @@ static void query_daemons(Inspection *inspection)
         view->queries_remote = !view->is_server;
         query_reason(inspection, socket);
         query_local(inspection, socket, STR("/v1/session"), &view->session);
-        ask_nodes(inspection, socket, &view->nodes);
+        query_nodes(inspection, socket, &view->nodes);
         query_local(inspection, socket, STR("/v1/tokens"), &view->tokens);
         query_local(inspection, socket, STR("/v1/pki"), &view->pki);
         query_local(inspection, socket, STR("/v1/audit-entries?limit=1"), &view->audit);
@@ -327,14 +328,14 @@ static void inspect_port(Inspection *inspection, Str text, uint16_t port, bool o
     if (!address_parse(text, port, &address, &out->err)) {
         return;
     }
-    out->is_everywhere = address_is_any(&address);
+    out->is_wildcard = address_is_any(&address);
     if (own) {
         address_make_connectable(&address);
     }
     Str host = str_from_c(address.host);
-    out->is_any = address.port == 0;
+    out->is_dynamic = address.port == 0;
     out->is_foreign = own && !probe_is_local(inspection->arena, host);
-    (void)!probe_port(inspection->arena, host, address.port, PROBE_MS, NULL, &out->err);
+    (void)!probe_port(inspection->arena, host, address.port, CONNECT_TIMEOUT_MS, NULL, &out->err);
 }
 
 static void inspect_remote_server(Inspection *inspection, const NodeServer *known,
@@ -355,7 +356,7 @@ static void inspect_remote_server(Inspection *inspection, const NodeServer *know
         return;
     }
     query(inspection->arena, &address, inspection->bundle_text, STR("/v1/health"), &health);
-    out->own_ms = clock_now_ms();
+    out->local_ms = clock_now_ms();
     out->time_ms = value_get_int(health.json, "time_ms");
     out->err = health.err;
     out->responded = health.err.kind == ERROR_NONE && out->time_ms > 0;
@@ -373,8 +374,8 @@ static void inspect_etcd(Inspection *inspection)
         Address address;
         *port = (DoctorPort){ .address = settings->etcd[i] };
         if (etcd_endpoint_parse(settings->etcd[i], &address, &port->err)) {
-            (void)!probe_port(inspection->arena, str_from_c(address.host), address.port, PROBE_MS,
-                              NULL, &port->err);
+            (void)!probe_port(inspection->arena, str_from_c(address.host), address.port,
+                              CONNECT_TIMEOUT_MS, NULL, &port->err);
         }
     }
 }

@@ -6,8 +6,9 @@
 
 typedef struct DoctorPaths {
     const char *state_dir, *run_dir;
-    bool has_run_dir; /* selects its server even if this machine is not one */
+    bool
+        has_run_dir; /* a server in this directory is queried even if this machine is not set up as one */
 } DoctorPaths;
 
-/* Results are allocated in `arena`. Failures are part of them. */
+/* Results are allocated in `arena`. Failures are recorded in the view. */
 void doctor_inspect(Arena *arena, const DoctorPaths *paths, DoctorView *out);

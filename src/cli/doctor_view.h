@@ -1,5 +1,4 @@
-/* The data that `eden doctor` has collected: plain values, filled in by doctor_inspect and judged
- * by doctor_evaluate. */
+/* The data that `eden doctor` has collected: plain values, filled in by doctor_inspect.h and evaluated by doctor_evaluate.h. */
 #pragma once
 
 #include "etcd/client.h"
@@ -21,28 +20,28 @@ typedef struct DoctorPath {
 } DoctorPath;
 
 typedef struct DoctorCertificate {
-    Error err;       /* of key or certificate */
+    Error err;       /* error reading the key or certificate */
     bool is_exposed; /* rejected because others can read the key */
     Certificate certificate;
     RenewalPlan plan;
-    Error trust; /* whether the CA issued it */
+    Error trust; /* ERROR_NONE if a trusted CA issued it */
 } DoctorCertificate;
 
 typedef struct DoctorPort {
     Str address;
-    Error err;          /* ERROR_NONE: something is listening */
-    bool is_foreign;    /* listener: not an address of this machine */
-    bool is_any;        /* listener: port 0, a different one on each start */
-    bool is_everywhere; /* listener: on all addresses of the machine */
+    Error err;        /* ERROR_NONE: something is listening */
+    bool is_foreign;  /* listener: not an address of this machine */
+    bool is_dynamic;  /* listener: port 0, a different one on each start */
+    bool is_wildcard; /* listener: on all addresses of the machine */
 } DoctorPort;
 
 /* A server that this node knows. */
 typedef struct DoctorServer {
     Str node;
     DoctorPort rpc, api;
-    bool responded; /* its API responded over TLS, verified with this node's CAs */
-    Error err;      /* otherwise the reason */
-    int64_t time_ms, own_ms;
+    bool responded; /* its API responded over TLS and was verified with this node's CAs */
+    Error err;      /* why it did not respond */
+    int64_t time_ms, local_ms;
 } DoctorServer;
 
 /* Response of a daemon. */
@@ -55,19 +54,19 @@ typedef struct DoctorResponse {
 /* A cluster that this user is logged in to. */
 typedef struct DoctorContext {
     Str name, server;
-    bool is_used;            /* commands use it */
-    Error err;               /* of its credentials */
-    int64_t ca_until_ms;     /* 0: unknown */
-    int64_t expires_ms;      /* of its token; 0: unknown */
-    DoctorResponse session;  /* if used: this user's session on its server */
-    int64_t time_ms, own_ms; /* the server's clock and ours at that time; 0: unknown */
+    bool is_current;           /* commands use it */
+    Error err;                 /* of its credentials */
+    int64_t ca_expires_ms;     /* 0: unknown */
+    int64_t expires_ms;        /* of its token; 0: unknown */
+    DoctorResponse session;    /* if used: this user's session on its server */
+    int64_t time_ms, local_ms; /* the server's clock and ours at that time; 0: unknown */
 } DoctorContext;
 
 typedef struct DoctorView {
     int64_t now_ms;
     bool is_root;
     DoctorPath state;
-    int64_t state_size, state_free; /* of its disk, in bytes; 0: unknown */
+    int64_t state_size, state_free; /* size and free space of its disk, in bytes; 0: unknown */
 
     Error contexts_err;
     DoctorContext contexts[DOCTOR_CONTEXTS_MAX];
@@ -83,8 +82,7 @@ typedef struct DoctorView {
     DoctorServer servers[DOCTOR_SERVERS_MAX];
     uint32_t server_count;
 
-    /* The selected server may be on another machine: selected by a context or a run directory. Then
-     * `nodes`, `tokens`, `pki` and `audit` are those of its cluster. */
+    /* The selected server is on another machine, selected by a context or a run directory. Then `nodes`, `tokens`, `pki` and `audit` are those of its cluster. */
     bool queries_remote;
 
     bool is_server;
@@ -93,16 +91,16 @@ typedef struct DoctorView {
     ServerSettings settings;
     DoctorCertificate ca, server_node, serving;
     DoctorPort rpc, api;
-    DoctorPort etcd[ETCD_ENDPOINTS_MAX]; /* of the store, if it is in etcd */
+    DoctorPort etcd[ETCD_ENDPOINTS_MAX]; /* endpoints of the store, if it is in etcd */
     uint32_t etcd_count;
     DoctorPort health_port;       /* without TLS; address empty if there is none */
     int64_t disk_size, disk_free; /* in bytes; 0: unknown */
     bool store_checked;           /* checked only if no server is running */
     Error store_err;
-    Str revocations_why; /* why a running server cannot use the list; may be empty */
-    Str store_condition; /* set if `store_why` is, such as "damaged" */
+    Str revocations_reason; /* why a running server cannot use the revocation list; may be empty */
+    Str store_condition; /* condition of the store, such as "damaged"; set if `store_reason` is */
     /* why a running server cannot write; empty if it can or does not report it */
-    Str store_why;
+    Str store_reason;
     Str failure; /* error left by a server that has exited; may be empty */
     DoctorResponse health, session, nodes, tokens, pki, audit;
     DoctorResponse metrics; /* `json` is the text of /metrics */

@@ -4,7 +4,7 @@
 enum ExitCode {
     EXIT_OK = 0,
     EXIT_FAILED = 1,
-    EXIT_CHANGES = 2, /* with --detailed-exitcode */
+    EXIT_CHANGES = 2, /* only with --detailed-exitcode */
     EXIT_NOT_MATCHED = 3,
     EXIT_DENIED = 4,
     EXIT_CONFLICT = 5, /* a lock is held, a plan is stale, or an object was changed */
@@ -14,7 +14,7 @@ enum ExitCode {
     EXIT_INTERRUPTED = 130,
 };
 
-/* The worse of two exit codes: failures outrank denials, then conflicts, then unavailability. */
+/* Returns the worse of two exit codes: failures are worse than denials, then conflicts, then unavailability. */
 int exit_code_worse(int a, int b);
 
 typedef struct ExitRow {

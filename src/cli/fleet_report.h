@@ -5,7 +5,7 @@
 #include "cli/run_matrix.h"
 
 typedef struct FleetReport {
-    Value run;         /* the API object */
+    Value run;         /* the run, as an API object */
     const List *nodes; /* of GET /v1/runs/<id>/nodes */
     const RunMatrix *matrix;
 } FleetReport;
@@ -20,6 +20,5 @@ void fleet_report_html(const FleetReport *report, Buf *out);
  *                  "diff","changes":{..},"stdout","stderr","exit_code","cut"}],
  *      "complete":true}                                           false: texts were omitted */
 void fleet_report_json(const FleetReport *report, Buf *out);
-/* JUnit: a test suite for each node, a test case for each of its steps. A node without results has
- * one test case, which is an error. */
+/* JUnit XML: a test suite for each node, with a test case for each of its steps. A node without results has one test case, with an error. */
 void fleet_report_junit(const FleetReport *report, Buf *out);

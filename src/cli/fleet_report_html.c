@@ -1,5 +1,4 @@
-/* The HTML report: summary, matrix of nodes and steps, and details of failures and changes. All
- * text from outside is escaped; nothing is loaded from the network. */
+/* The HTML report: summary, matrix of nodes and steps, and details of failures and changes. All text from nodes and users is escaped; nothing is loaded from the network. */
 #include "base/utc.h"
 #include "cli/fleet_report.h"
 #include "cli/fleet_report_style.h"
@@ -11,10 +10,12 @@
 enum {
     NAMES_SHOWN = 4,
     DETAILS_SHOWN = 500, /* maximum number of details of each section */
-    OPEN_MAX = 5,        /* failures that are expanded initially */
+    EXPANDED_MAX = 5,    /* failures that are expanded initially */
     /* number of successive steps without changes that are combined into one column */
-    QUIET_MIN = 2,
-    CELLS_MAX = 100 * 1000, /* of the matrix: beyond, equal columns and last rows are folded */
+    UNCHANGED_MIN = 2,
+    CELLS_MAX =
+        100 *
+        1000, /* size limit of the matrix; beyond it, equal columns and the last rows are combined */
     COLUMNS_MAX = 1000,
 };
 
@@ -32,7 +33,7 @@ static void put(const Page *page, const char *markup)
     buf_put_c(page->out, markup);
 }
 
-static void text(const Page *page, Str value)
+static void put_text(const Page *page, Str value)
 {
     markup_put(page->out, value);
 }
@@ -55,8 +56,8 @@ static const char *glyph(Str result)
     return "\u00b7";
 }
 
-/* A class name of the style sheet: never text from outside. */
-static const char *class_of(Str result)
+/* Returns a class of the style sheet. Never returns text from a node. */
+static const char *css_class(Str result)
 {
     static const char *const classes[] = { "ok",      "changed",  "failed",  "skipped",
                                            "blocked", "waiting",  "unknown", "pending",
@@ -90,7 +91,7 @@ static void put_fact(const Page *page, const char *label, Str value)
 {
     if (value.len > 0) {
         buf_put_format(page->out, "<div><dt>%s</dt><dd>", label);
-        text(page, value);
+        put_text(page, value);
         put(page, "</dd></div>\n");
     }
 }
@@ -182,14 +183,14 @@ static void put_header(const Page *page)
     Str outcome = value_get_text(object_status(run), "outcome"),
         reason = value_get_text(value_get_map(run, "spec"), "reason");
     put(page, "<header> <p class=\"product\">eden \u00b7 run report</p> <h1><span class=\"badge");
-    buf_put_format(page->out, "%s\">%s ", class_of(outcome), glyph(outcome));
-    text(page, outcome);
+    buf_put_format(page->out, "%s\">%s ", css_class(outcome), glyph(outcome));
+    put_text(page, outcome);
     put(page, "</span><code>");
-    text(page, object_name(run));
+    put_text(page, object_name(run));
     put(page, "</code></h1>\n");
     if (reason.len > 0) {
         put(page, "<p class=\"why\">");
-        text(page, reason);
+        put_text(page, reason);
         put(page, "</p>\n");
     }
     put(page, "</header>\n<section class=\"card\">\n");
@@ -203,10 +204,10 @@ static void put_header(const Page *page)
 
 /* --- Matrix ----------------------------------------------------------------------------------- */
 
-/* A column: a step in which something happened, or a sequence of others. */
+/* A column: a step in which something happened, or a sequence of steps in which nothing did. */
 typedef struct Column {
-    uint32_t first, count; /* position and number in the order of the steps */
-    const char *what;      /* of several steps: "unchanged steps" */
+    uint32_t first, count; /* position of the first step, and number of steps */
+    const char *title;     /* title if there are several steps: "unchanged steps" */
 } Column;
 
 typedef VEC(Column) Columns;
@@ -216,9 +217,9 @@ static const MatrixStep *step_at(const Page *page, uint32_t position)
     return &page->matrix->steps.items[page->matrix->order[position]];
 }
 
-static bool is_quiet_at(const Page *page, uint32_t position)
+static bool is_unchanged_at(const Page *page, uint32_t position)
 {
-    return run_matrix_is_quiet(step_at(page, position));
+    return run_matrix_is_unchanged(step_at(page, position));
 }
 
 static int result_at(const Page *page, const MatrixGroup *group, uint32_t position)
@@ -231,7 +232,7 @@ static int result_at(const Page *page, const MatrixGroup *group, uint32_t positi
 }
 
 /* Whether all nodes have the same results of two successive steps. */
-static bool is_like_next(const Page *page, uint32_t position)
+static bool equals_next_step(const Page *page, uint32_t position)
 {
     const RunMatrix *matrix = page->matrix;
     for (uint32_t i = 0; i < matrix->groups.len; i++) {
@@ -243,7 +244,7 @@ static bool is_like_next(const Page *page, uint32_t position)
     return true;
 }
 
-/* `folds`: also steps with equal results. */
+/* `folds`: also combine steps with equal results. */
 static Columns find_columns(const Page *page, bool folds)
 {
     Columns columns = { 0 };
@@ -251,15 +252,15 @@ static Columns find_columns(const Page *page, bool folds)
     for (uint32_t i = 0; i < count;) {
         uint32_t end = i;
         const char *what = "unchanged steps";
-        while (end < count && is_quiet_at(page, end)) {
+        while (end < count && is_unchanged_at(page, end)) {
             end++;
         }
         if (folds && end == i) {
             what = "steps with equal results";
-            for (end = i + 1; end < count && is_like_next(page, end - 1); end++) {
+            for (end = i + 1; end < count && equals_next_step(page, end - 1); end++) {
             }
         }
-        uint32_t width = end - i >= QUIET_MIN ? end - i : 1;
+        uint32_t width = end - i >= UNCHANGED_MIN ? end - i : 1;
         if (folds && columns.len == COLUMNS_MAX) {
             width = count - i;
             what = "further steps: the worst result of each row";
@@ -274,7 +275,7 @@ static void put_ids(const Page *page, Column column)
 {
     for (uint32_t i = 0; i < column.count; i++) {
         put(page, i > 0 ? "\n" : "");
-        text(page, step_at(page, column.first + i)->id);
+        put_text(page, step_at(page, column.first + i)->id);
     }
 }
 
@@ -287,9 +288,9 @@ static void put_head(const Page *page, const Columns *columns)
         put_ids(page, column);
         put(page, "\"><span>");
         if (column.count > 1) {
-            buf_put_format(page->out, "%u %s", column.count, column.what);
+            buf_put_format(page->out, "%u %s", column.count, column.title);
         } else {
-            text(page, step_at(page, column.first)->id);
+            put_text(page, step_at(page, column.first)->id);
         }
         put(page, "</span></th>");
     }
@@ -305,11 +306,11 @@ static void put_cell(const Page *page, uint32_t node, uint32_t step)
     }
     Str name = name_of(result);
     const MatrixDetail *detail = run_matrix_detail(page->matrix, node, step);
-    const char *shown = glyph(name), *class = class_of(name);
+    const char *shown = glyph(name), *class = css_class(name);
     buf_put_format(page->out, "<td class=\"%s\" title=\"", class);
-    text(page, page->matrix->steps.items[step].id);
+    put_text(page, page->matrix->steps.items[step].id);
     put(page, ": ");
-    text(page, result == RESULT_PENDING ? STR("not reached") : name);
+    put_text(page, result == RESULT_PENDING ? STR("not reached") : name);
     put(page, "\">");
     if (detail != NULL) {
         buf_put_format(page->out, "<a href=\"#d%u\">%s</a></td>",
@@ -319,7 +320,7 @@ static void put_cell(const Page *page, uint32_t node, uint32_t step)
     }
 }
 
-/* Several steps: the worst result, with a link to its details. */
+/* Prints the cell of several steps: the worst result, with a link to its details. */
 static void put_folded_cell(const Page *page, uint32_t node, Column column)
 {
     uint32_t count = 0, worst = 0;
@@ -339,7 +340,7 @@ static void put_folded_cell(const Page *page, uint32_t node, Column column)
         return;
     }
     const MatrixDetail *detail = run_matrix_detail(page->matrix, node, worst);
-    const char *shown = glyph(name_of(result)), *class = class_of(name_of(result));
+    const char *shown = glyph(name_of(result)), *class = css_class(name_of(result));
     buf_put_format(page->out, "<td class=\"%s\" title=\"%u steps, at worst %s\">", class, count,
                    result == RESULT_PENDING ? "not reached" : class);
     if (detail != NULL) {
@@ -353,7 +354,7 @@ static void put_folded_cell(const Page *page, uint32_t node, Column column)
 static void put_names(const Page *page, const MatrixNodes *nodes)
 {
     put(page, "<p class=\"names mono\">");
-    text(page, run_matrix_names(page->matrix, page->arena, nodes, UINT32_MAX));
+    put_text(page, run_matrix_names(page->matrix, page->arena, nodes, UINT32_MAX));
     put(page, "</p>");
 }
 
@@ -362,33 +363,33 @@ static void put_group_head(const Page *page, const MatrixGroup *group)
     const MatrixNode *node = run_matrix_first(page->matrix, group);
     const MatrixNodes *nodes = &group->nodes;
     buf_put_format(page->out, "<th scope=\"row\"><span class=\"%s\">%s</span> ",
-                   class_of(node->outcome), glyph(node->outcome));
+                   css_class(node->outcome), glyph(node->outcome));
     if (nodes->len == 1) {
         put(page, "<b>");
-        text(page, node->name);
+        put_text(page, node->name);
         put(page, "</b> <small>");
     } else {
         buf_put_format(page->out, "<b>%u nodes</b> <small>", nodes->len);
     }
-    text(page, node->outcome);
+    put_text(page, node->outcome);
     if (node->reason.len > 0) {
         put(page, ": ");
-        text(page, node->reason);
+        put_text(page, node->reason);
     }
     if (node->error.len > 0) {
         put(page, ": ");
-        text(page, node->error);
+        put_text(page, node->error);
     }
     put(page, node->is_truncated ? " (its log is incomplete)</small>" : "</small>");
     if (nodes->len > NAMES_SHOWN) {
         put(page, "<details><summary><small style=\"display:inline\">");
-        text(page, run_matrix_names(page->matrix, page->arena, nodes, NAMES_SHOWN));
+        put_text(page, run_matrix_names(page->matrix, page->arena, nodes, NAMES_SHOWN));
         put(page, "</small></summary>");
         put_names(page, nodes);
         put(page, "</details>");
     } else if (nodes->len > 1) {
         put(page, "<small>");
-        text(page, run_matrix_names(page->matrix, page->arena, nodes, NAMES_SHOWN));
+        put_text(page, run_matrix_names(page->matrix, page->arena, nodes, NAMES_SHOWN));
         put(page, "</small>");
     }
     put(page, "</th>");
@@ -410,7 +411,7 @@ static void put_row(const Page *page, const MatrixGroup *group, const Columns *c
     put(page, "<td class=\"rest\"></td></tr>\n");
 }
 
-/* Rows are sorted: what is missing is better than what is shown. */
+/* Rows are sorted from worst to best, so the omitted ones are the best. */
 static void put_missing_rows(const Page *page, uint32_t shown, uint32_t columns)
 {
     const RunMatrix *matrix = page->matrix;
@@ -433,7 +434,7 @@ static void put_missing_rows(const Page *page, uint32_t shown, uint32_t columns)
         }
     }
     put(page, "in different rows, which are too many for a page: <code>eden runs report -o json ");
-    text(page, object_name(page->report->run));
+    put_text(page, object_name(page->report->run));
     buf_put_format(page->out, "</code></small></th><td colspan=\"%u\"></td></tr>\n", columns + 1);
 }
 
@@ -462,8 +463,8 @@ static void put_matrix(const Page *page)
     put(page, "</tbody></table></div>\n<p class=\"legend\">");
     for (uint32_t i = RESULT_OK; i < MATRIX_RESULTS; i++) {
         Str name = name_of((StepResult)i);
-        buf_put_format(page->out, "<span><b class=\"%s\">%s</b> %s</span>", class_of(name),
-                       glyph(name), class_of(name));
+        buf_put_format(page->out, "<span><b class=\"%s\">%s</b> %s</span>", css_class(name),
+                       glyph(name), css_class(name));
     }
     buf_put_format(page->out, "<span><b class=\"pending\">%s</b> not reached</span></p>\n",
                    glyph(STR("pending")));
@@ -475,7 +476,7 @@ static void put_block(const Page *page, const char *title, Str content)
 {
     if (content.len > 0) {
         buf_put_format(page->out, "<h3>%s</h3><pre>", title);
-        text(page, content);
+        put_text(page, content);
         put(page, "</pre>\n");
     }
 }
@@ -501,7 +502,7 @@ static void put_diff(const Page *page, Str diff)
         if (class != NULL) {
             buf_put_format(page->out, "<span class=\"%s\">", class);
         }
-        text(page, line);
+        put_text(page, line);
         put(page, class != NULL ? "</span>\n" : "\n");
     }
     put(page, "</pre>\n");
@@ -536,11 +537,11 @@ static void put_changes(const Page *page, Str json)
                     *after = value_get(entry->value, STR("new"));
         bool is_pair = before != NULL || after != NULL;
         put(page, "<tr><td class=\"mono\">");
-        text(page, value_text(page, &entry->key));
+        put_text(page, value_text(page, &entry->key));
         put(page, "</td><td class=\"mono\">");
-        text(page, value_text(page, before));
+        put_text(page, value_text(page, before));
         put(page, "</td><td class=\"mono\">");
-        text(page, value_text(page, is_pair ? after : &entry->value));
+        put_text(page, value_text(page, is_pair ? after : &entry->value));
         put(page, "</td></tr>\n");
     }
     put(page, "</table>\n");
@@ -574,12 +575,12 @@ static void put_detail(const Page *page, uint32_t index, bool is_open)
         what = detail->message.len > 0 ? detail->message : detail->reason;
     buf_put_format(page->out,
                    "<details class=\"result %s\"%s><summary><span class=\"%s\">%s</span> <code>",
-                   class_of(result), is_open ? " open" : "", class_of(result), glyph(result));
-    text(page, page->matrix->steps.items[detail->step].id);
+                   css_class(result), is_open ? " open" : "", css_class(result), glyph(result));
+    put_text(page, page->matrix->steps.items[detail->step].id);
     put(page, "</code> ");
-    text(page, what);
+    put_text(page, what);
     buf_put_format(page->out, "<small>%u node%s: ", detail->nodes.len, plural(detail->nodes.len));
-    text(page, run_matrix_names(page->matrix, page->arena, &detail->nodes, NAMES_SHOWN));
+    put_text(page, run_matrix_names(page->matrix, page->arena, &detail->nodes, NAMES_SHOWN));
     buf_put_format(page->out, "</small></summary><div id=\"d%u\">\n", index);
     put_detail_facts(page, detail);
     put_changes(page, detail->changes);
@@ -596,7 +597,7 @@ static void put_detail(const Page *page, uint32_t index, bool is_open)
     put(page, "</div></details>\n");
 }
 
-typedef bool Belongs(StepResult result);
+typedef bool ResultFilter(StepResult result);
 
 static bool is_failure(StepResult result)
 {
@@ -613,19 +614,19 @@ static bool is_change(StepResult result)
     return result == RESULT_CHANGED;
 }
 
-static void put_section(const Page *page, const char *title, Belongs *belongs, uint32_t opened)
+static void put_section(const Page *page, const char *title, ResultFilter *matches, uint32_t opened)
 {
     const RunMatrix *matrix = page->matrix;
     uint32_t count = 0, shown = 0;
     for (uint32_t i = 0; i < matrix->details.len; i++) {
-        count += belongs(matrix->details.items[i].result);
+        count += matches(matrix->details.items[i].result);
     }
     if (count == 0) {
         return;
     }
     buf_put_format(page->out, "<h2>%s<small>%u different</small></h2>\n", title, count);
     for (uint32_t i = 0; i < matrix->details.len && shown < DETAILS_SHOWN; i++) {
-        if (belongs(matrix->details.items[i].result)) {
+        if (matches(matrix->details.items[i].result)) {
             put_detail(page, i, shown++ < opened);
         }
     }
@@ -658,15 +659,15 @@ static void put_steps(const Page *page)
     for (uint32_t i = 0; i < matrix->steps.len; i++) {
         const MatrixStep *step = step_at(page, i);
         put(page, "<tr><td class=\"mono\">");
-        text(page, step->id);
+        put_text(page, step->id);
         put(page, "</td><td class=\"mono\">");
-        text(page, step->action);
+        put_text(page, step->action);
         buf_put_format(page->out, "</td><td class=\"number\">%u</td>", step->nodes);
         for (uint32_t j = RESULT_OK; j < MATRIX_RESULTS; j++) {
             Str name = name_of((StepResult)j);
             if (step->counts[j] > 0) {
                 buf_put_format(page->out, "<td class=\"number\"><span class=\"%s\">%u</span></td>",
-                               class_of(name), step->counts[j]);
+                               css_class(name), step->counts[j]);
             } else {
                 put(page, "<td class=\"number\"></td>");
             }
@@ -688,22 +689,22 @@ void fleet_report_html(const FleetReport *report, Buf *out)
                "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
                "style-src 'unsafe-inline'\">\n"
                "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>");
-    text(&page, object_name(report->run));
+    put_text(&page, object_name(report->run));
     put(&page, ": ");
-    text(&page, outcome);
+    put_text(&page, outcome);
     put(&page, "</title>\n<style>\n");
     put(&page, fleet_report_style);
     put(&page, "</style></head>\n<body><main>\n");
     put_header(&page);
     put_matrix(&page);
-    put_section(&page, "Failures", is_failure, OPEN_MAX);
+    put_section(&page, "Failures", is_failure, EXPANDED_MAX);
     put_section(&page, is_plan(&page) ? "Unknown, blocked or waiting" : "Blocked or waiting",
                 is_undecided, 0);
     put_section(&page, is_plan(&page) ? "What would change" : "Changes", is_change, 0);
     put_steps(&page);
     if (report->matrix->removed_ms > 0) {
         put(&page, "<p class=\"legend\">The log of this run was removed at ");
-        text(&page, utc_text(&arena, report->matrix->removed_ms));
+        put_text(&page, utc_text(&arena, report->matrix->removed_ms));
         put(&page, ", because the total size of all run logs was too large.</p>");
     }
     if (report->matrix->is_incomplete) {

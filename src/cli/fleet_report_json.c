@@ -6,7 +6,8 @@ static void put_value(Buf *out, const char *name, Value value)
 {
     Error ignored;
     json_out_name(out, name);
-    (void)!json_print(out, value, NULL, &ignored); /* was parsed from JSON */
+    (void)!json_print(out, value, NULL,
+                      &ignored); /* cannot fail, because the value was parsed from JSON */
 }
 
 static void put_nodes(Buf *out, const RunMatrix *matrix, const MatrixNodes *nodes)
@@ -64,7 +65,7 @@ static void put_groups(Buf *out, const RunMatrix *matrix)
     json_out_close(out, ']');
 }
 
-static void put_known(Buf *out, const char *name, Str text)
+static void put_if_not_empty(Buf *out, const char *name, Str text)
 {
     if (text.len > 0) {
         json_out_text(out, name, text);
@@ -77,21 +78,21 @@ static void put_detail(Buf *out, const RunMatrix *matrix, const MatrixDetail *de
     json_out_text(out, "step", matrix->steps.items[detail->step].id);
     json_out_text(out, "result", str_from_c(step_result_name(detail->result)));
     put_nodes(out, matrix, &detail->nodes);
-    put_known(out, "cause", detail->cause);
-    put_known(out, "reason", detail->reason);
+    put_if_not_empty(out, "cause", detail->cause);
+    put_if_not_empty(out, "reason", detail->reason);
     if (detail->message.len > 0) {
         json_out_open(out, "error", '{');
         json_out_text(out, "code", detail->code);
         json_out_text(out, "message", detail->message);
         json_out_close(out, '}');
     }
-    put_known(out, "diff", detail->diff);
+    put_if_not_empty(out, "diff", detail->diff);
     if (detail->changes.len > 0) {
         json_out_name(out, "changes");
         buf_put(out, detail->changes);
     }
-    put_known(out, "stdout", detail->out);
-    put_known(out, "stderr", detail->error_out);
+    put_if_not_empty(out, "stdout", detail->out);
+    put_if_not_empty(out, "stderr", detail->error_out);
     if (detail->has_exit_code) {
         json_out_int(out, "exit_code", detail->exit_code);
     }

@@ -3,10 +3,11 @@
 
 enum {
     CASES_MAX =
-        200 * 1000, /* beyond, steps with nothing to do are omitted, and texts are not repeated */
+        200 *
+        1000, /* beyond this number, steps with nothing to do are omitted, and texts are not repeated */
 };
 
-/* A server shows steps as tests, and knows nothing of nodes that said nothing. */
+/* Build servers show steps as tests and have no notion of nodes, so a node without results needs a test case of its own. */
 static void put_node_itself(Buf *out, const MatrixNode *node)
 {
     bool has_failed = str_eq_c(node->outcome, "failed");

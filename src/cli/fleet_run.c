@@ -17,21 +17,20 @@
 
 /* --- Targets that need attention -------------------------------------------------------------- */
 
-/* The targets of a run that need attention: nodes with the same outcome for the same reason are one
- * line. */
+/* The targets of a run that need attention. Nodes with the same outcome and reason share a line. */
 
 enum {
-    NAMES_SHOWN = 5,       /* of nodes with the same failure */
-    EVENTS_SHOWN = 5,      /* nodes in progress whose last event is fetched */
-    EVENTS_MS = 10 * 1000, /* time limit of that */
-    LINE_LONGEST = 1 << 20,
+    NAMES_SHOWN = 5,  /* maximum number of names of nodes with the same failure */
+    EVENTS_SHOWN = 5, /* maximum number of nodes in progress whose last event is fetched */
+    EVENTS_TIMEOUT_MS = 10 * 1000, /* timeout of fetching an event */
+    LINE_MAX_BYTES = 1 << 20,
 };
 
 typedef struct NodeGroup {
-    Str outcome, what; /* what: step and error, or the reason */
-    Str since,
-        until; /* when the first one became silent, and how long the last one is waited for */
-    Str stops; /* until when the last one stops a canceled run on return */
+    Str outcome, reason; /* step and error, or another reason */
+    Str silent_since,
+        waits_until; /* when the first node became silent, and how long the run waits for the last one */
+    Str stops_until; /* how long the cancellation of the run stays valid for the last node */
     uint32_t count;
     Buf names;
 } NodeGroup;
@@ -43,7 +42,7 @@ static bool is_noteworthy(Str outcome)
     return !str_eq_c(outcome, "ok") && !str_eq_c(outcome, "changed");
 }
 
-/* Whether the failure of the command itself, which is in its group. */
+/* Whether the failure is that of the command itself, which is printed with its output. */
 static bool is_in_outputs(const RunOutputs *outputs, Value node)
 {
     return str_map_has(&outputs->nodes, value_get_text(node, "node")) &&
@@ -58,15 +57,16 @@ static void add_to_group(NodeGroup *group, Value node)
         buf_put_format(&group->names, "%s%" STR_FMT, group->count > 1 ? ", " : "",
                        STR_ARG(value_get_text(node, "node")));
     }
-    /* Times in this format are sorted as texts. */
-    if (since.len > 0 && (group->since.len == 0 || str_compare(since, group->since) < 0)) {
-        group->since = since;
+    /* Times in this format can be compared as strings. */
+    if (since.len > 0 &&
+        (group->silent_since.len == 0 || str_compare(since, group->silent_since) < 0)) {
+        group->silent_since = since;
     }
-    if (str_compare(until, group->until) > 0) {
-        group->until = until;
+    if (str_compare(until, group->waits_until) > 0) {
+        group->waits_until = until;
     }
-    if (str_compare(stops, group->stops) > 0) {
-        group->stops = stops;
+    if (str_compare(stops, group->stops_until) > 0) {
+        group->stops_until = stops;
     }
 }
 
@@ -79,16 +79,16 @@ static void print_group(const Invocation *invocation, const NodeGroup *group)
     if (group->count > NAMES_SHOWN) {
         buf_put_format(&line, " and %u more", group->count - NAMES_SHOWN);
     }
-    if (group->what.len > 0) {
-        buf_put_format(&line, ": %" STR_FMT, STR_ARG(group->what));
+    if (group->reason.len > 0) {
+        buf_put_format(&line, ": %" STR_FMT, STR_ARG(group->reason));
     }
-    if (group->since.len > 0) {
-        buf_put_format(&line, "; silent since %" STR_FMT, STR_ARG(group->since));
+    if (group->silent_since.len > 0) {
+        buf_put_format(&line, "; silent since %" STR_FMT, STR_ARG(group->silent_since));
     }
-    if (group->until.len > 0) {
-        buf_put_format(&line, "; waited for until %" STR_FMT, STR_ARG(group->until));
-    } else if (group->stops.len > 0) {
-        buf_put_format(&line, "; its order is kept until %" STR_FMT, STR_ARG(group->stops));
+    if (group->waits_until.len > 0) {
+        buf_put_format(&line, "; waited for until %" STR_FMT, STR_ARG(group->waits_until));
+    } else if (group->stops_until.len > 0) {
+        buf_put_format(&line, "; its order is kept until %" STR_FMT, STR_ARG(group->stops_until));
     }
     output_line(invocation->out, "%" STR_FMT, STR_ARG(buf_str(&line)));
 }
@@ -99,19 +99,19 @@ typedef struct LastLine {
     Buf line, last;
 } LastLine;
 
-static bool take(void *context, Str bytes)
+static bool on_chunk(void *context, Str bytes)
 {
-    LastLine *of = context;
+    LastLine *lines = context;
     size_t end;
     while ((end = str_find(bytes, STR("\n"), 0)) != STR_NOT_FOUND) {
-        buf_put(&of->line, str_slice(bytes, 0, end));
-        buf_reset(&of->last);
-        buf_put(&of->last, buf_str(&of->line));
-        buf_reset(&of->line);
+        buf_put(&lines->line, str_slice(bytes, 0, end));
+        buf_reset(&lines->last);
+        buf_put(&lines->last, buf_str(&lines->line));
+        buf_reset(&lines->line);
         bytes = str_from_offset(bytes, end + 1);
     }
-    buf_put(&of->line, bytes);
-    return !of->line.overflow;
+    buf_put(&lines->line, bytes);
+    return !lines->line.overflow;
 }
 
 /* "step 'web#install' started", "step 'web#install' ended: changed" */
@@ -130,27 +130,28 @@ static Str describe(Arena *arena, Value event)
                               STR_ARG(step));
 }
 
-/* Only helps to understand the rest, so failures are not reported. */
+/* Best effort: a failure to fetch the event is not reported. */
 static void print_last_event(const Invocation *invocation, Value run, Str node)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    LastLine of = { .line = buf_make_in(&arena, LINE_LONGEST),
-                    .last = buf_make_in(&arena, LINE_LONGEST) };
+    LastLine lines = { .line = buf_make_in(&arena, LINE_MAX_BYTES),
+                       .last = buf_make_in(&arena, LINE_MAX_BYTES) };
     Str logs = cluster_target_with(&arena, "/v1/runs/", object_name(run), "/logs?node=");
     ClusterRequest request = { .method = "GET",
                                .target = cluster_target(&arena, arena_copy_c(&arena, logs), node),
-                               .timeout_ms = EVENTS_MS };
-    ClusterStreamHandler handler = { .on_chunk = take,
-                                     .context = &of,
-                                     .idle_timeout_ms = EVENTS_MS };
+                               .timeout_ms = EVENTS_TIMEOUT_MS };
+    ClusterStreamHandler handler = { .on_chunk = on_chunk,
+                                     .context = &lines,
+                                     .idle_timeout_ms = EVENTS_TIMEOUT_MS };
     ClusterRefusal refusal = { .target = request.target };
-    Invocation asking = *invocation;
+    Invocation request_invocation = *invocation;
     Value event;
     Error ignored;
-    asking.arena = &arena;
-    if (cluster_stream(&asking, &request, &handler, &refusal, &ignored) && of.last.len > 0 &&
-        json_parse_text(&arena, buf_str(&of.last), &json_options_default, &event, &ignored)) {
+    request_invocation.arena = &arena;
+    if (cluster_stream(&request_invocation, &request, &handler, &refusal, &ignored) &&
+        lines.last.len > 0 &&
+        json_parse_text(&arena, buf_str(&lines.last), &json_options_default, &event, &ignored)) {
         output_line(invocation->out,
                     "        last event of %" STR_FMT ": %" STR_FMT ", at %" STR_FMT, STR_ARG(node),
                     STR_ARG(describe(&arena, event)),
@@ -158,7 +159,7 @@ static void print_last_event(const Invocation *invocation, Value run, Str node)
     }
 }
 
-/* Nodes that have started and not ended; those that are canceling say what they wait for. */
+/* Nodes that have started and not ended, except those that are canceling, whose reason already shows what they are waiting for. */
 static bool is_in_progress(Value node)
 {
     Str outcome = value_get_text(node, "outcome");
@@ -191,11 +192,9 @@ static void print_hint(const Invocation *invocation, Value run, const List *node
     }
 }
 
-/*
- * ----------------------------------------------------------------------------------------------- */
+/* --- Report ----------------------------------------------------------------------------------- */
 
-/* `nodes` as of GET /v1/runs/<id>/nodes; without those whose failure is among the outputs. Of
- * silent nodes, also the last event of the run. */
+/* Prints the nodes of GET /v1/runs/<id>/nodes that need attention, except those whose failure is printed with the outputs. Also prints the last event of nodes in progress. */
 static void fleet_groups_print(const Invocation *invocation, Value run, const List *nodes,
                                const RunOutputs *outputs)
 {
@@ -213,7 +212,7 @@ static void fleet_groups_print(const Invocation *invocation, Value run, const Li
         uintptr_t index = (uintptr_t)str_map_find(&indexes, key);
         if (index == 0) {
             NodeGroup group = { .outcome = outcome,
-                                .what = what,
+                                .reason = what,
                                 .names = buf_make_in(arena, BUF_UNLIMITED) };
             VEC_PUSH(arena, &groups, group);
             index = groups.len;
@@ -267,7 +266,7 @@ bool fleet_spec_read(Invocation *invocation, const char *time_option, Map *spec)
     return true;
 }
 
-/* A selector that matches no node has an exit code of its own. */
+/* A selector that matches no node has a separate exit code. */
 static int create(Invocation *invocation, const char *target, Map *spec, Value *run)
 {
     Arena *arena = invocation->arena;
@@ -288,7 +287,8 @@ static int create(Invocation *invocation, const char *target, Map *spec, Value *
                                  selector.len > 0 ? selector : STR("*"));
     }
     if (refusal.responded && err.kind == ERROR_NOT_FOUND) {
-        refusal.target = STR_EMPTY; /* not a run was not found: no hint at the list of runs */
+        refusal.target =
+            STR_EMPTY; /* the error is not about a run, so the hint about the list of runs does not apply */
     }
     int code = cluster_report_refusal(invocation, &refusal, &err);
     return refusal.responded && err.kind == ERROR_NOT_FOUND ? EXIT_NOT_MATCHED : code;
@@ -438,7 +438,8 @@ Str fleet_run_node_result(Arena *arena, Value node)
         return reason;
     }
     if (reason.len > 0) {
-        buf_put_format(&what, "%" STR_FMT ": ", STR_ARG(reason)); /* such as a time limit */
+        buf_put_format(&what, "%" STR_FMT ": ",
+                       STR_ARG(reason)); /* a reason such as a time limit */
     }
     buf_put_format(&what, "%" STR_FMT "%s%" STR_FMT, STR_ARG(step), step.len > 0 ? ": " : "",
                    STR_ARG(error));

@@ -23,15 +23,14 @@
           .help = "select at most N of the matching nodes, sorted by name" }, \
         { .name = "detach", .help = "do not wait: print the ID of the run" }, FLEET_WAIT_OPTIONS
 
-/* Adds the options above, including the time limit per node, to the spec. Returns false after
- * reporting an invalid one. */
+/* Adds the values of these options, including the time limit per node, to the spec. Returns false after reporting an invalid one. */
 MUST_CHECK bool fleet_spec_read(Invocation *invocation, const char *time_option, Map *spec);
 /* Creates the run (`target`: "/v1/runs" or "/v1/exec"), waits for its end and reports the result.
  * Returns the exit code. */
 int fleet_run_start(Invocation *invocation, const char *target, Map *spec);
 /* Follows an existing run to its end and reports it. */
 int fleet_run_watch(Invocation *invocation, Value run);
-/* Fetches a run by its ID, a prefix of it, or as "latest". Returns the exit code. */
+/* Fetches a run by its ID, by a prefix of the ID, or as "latest". Returns the exit code. */
 int fleet_run_get(Invocation *invocation, Str id, Value *out);
 /* Reports the current state of a run. Returns the exit code of its outcome. */
 int fleet_run_report(Invocation *invocation, Value run);

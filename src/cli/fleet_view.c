@@ -1,5 +1,4 @@
-/* Events may be repeated: an interrupted run starts again, and a step that reacts has a second
- * result. So the last result of each step on each node is stored, in one byte. */
+/* A step can have several results: an interrupted run starts again, and a step that reacts has a second result. So the last result of each step on each node is stored, in one byte. */
 #include "cli/fleet_view.h"
 
 #include "base/json_out.h"
@@ -9,10 +8,10 @@
 #include "sys/clock.h"
 
 enum {
-    DRAW_US = 150 * 1000, /* minimum time between two drawings of the block */
-    CLOCK_US = 1000 * 1000,
-    LINES_MIN = 8,      /* minimum number of lines of the block, even on a small terminal */
-    ESTIMATE_MS = 2000, /* minimum duration of a run before it is estimated */
+    DRAW_INTERVAL_US = 150 * 1000, /* minimum time between two redraws of the block */
+    CLOCK_INTERVAL_US = 1000 * 1000,
+    LINES_MIN = 8,            /* minimum number of lines of the block, even on a small terminal */
+    ESTIMATE_AFTER_MS = 2000, /* minimum duration of a run before its remaining time is estimated */
 };
 
 #define NO_STEP UINT32_MAX
@@ -58,12 +57,12 @@ static int64_t elapsed_ms(const FleetView *view)
     return (clock_monotonic_us() - view->start_us) / 1000;
 }
 
-int64_t fleet_view_left_ms(const FleetView *view, int64_t elapsed)
+int64_t fleet_view_remaining_ms(const FleetView *view, int64_t elapsed)
 {
-    if (view->started == 0 || view->expected == 0 || elapsed < ESTIMATE_MS) {
+    if (view->started == 0 || view->expected == 0 || elapsed < ESTIMATE_AFTER_MS) {
         return -1;
     }
-    /* Nodes that have not started are assumed to be average; silent ones are not waited for. */
+    /* Assumes that nodes that have not started will have an average number of steps. Silent nodes are not counted. */
     uint32_t silent = 0;
     for (uint32_t i = 0; i < view->missing.len; i++) {
         const FleetGroup *group = &view->missing.items[i];
@@ -90,7 +89,7 @@ static void put_clock(Buf *out, int64_t ms)
 /* "00:41  eta 00:20" */
 static void put_times(const FleetView *view, Buf *out)
 {
-    int64_t elapsed = elapsed_ms(view), left = fleet_view_left_ms(view, elapsed);
+    int64_t elapsed = elapsed_ms(view), left = fleet_view_remaining_ms(view, elapsed);
     put_clock(out, elapsed);
     if (left >= 1000 && view->ended < view->started) {
         buf_put_c(out, "  eta ");
@@ -100,11 +99,11 @@ static void put_times(const FleetView *view, Buf *out)
 
 static void put_names(const FleetGroup *group, Buf *out)
 {
-    for (uint32_t i = 0; i < group->count && i < FLEET_VIEW_NAMES; i++) {
+    for (uint32_t i = 0; i < group->count && i < FLEET_VIEW_NAMES_MAX; i++) {
         buf_put_format(out, "%s%" STR_FMT, i > 0 ? ", " : "", STR_ARG(group->names[i]));
     }
-    if (group->count > FLEET_VIEW_NAMES) {
-        buf_put_format(out, " and %u more", group->count - FLEET_VIEW_NAMES);
+    if (group->count > FLEET_VIEW_NAMES_MAX) {
+        buf_put_format(out, " and %u more", group->count - FLEET_VIEW_NAMES_MAX);
     }
 }
 
@@ -284,8 +283,7 @@ static uint32_t missing_count(const FleetView *view)
     return count;
 }
 
-/* Prints a line for each step that is done on all nodes. Nodes that may never start are not waited
- * for. */
+/* Prints a line for each step that is done on all nodes, except those that may never start. */
 static void report_step(FleetView *view, FleetStep *step)
 {
     uint32_t results = results_of(step);
@@ -301,14 +299,14 @@ static void report_step(FleetView *view, FleetStep *step)
 /* Prints the first failures of each kind. */
 static void report_failure(FleetView *view, const FleetGroup *group, Str node)
 {
-    if (view->mode != PROGRESS_PLAIN || group->count > FLEET_VIEW_REPEATS) {
+    if (view->mode != PROGRESS_PLAIN || group->count > FLEET_VIEW_REPEATS_MAX) {
         return;
     }
     AUTO_CLEAR(Buf) line = buf_make(BUF_UNLIMITED);
-    buf_put_format(&line, "failed  %" STR_FMT ": %" STR_FMT "%s%" STR_FMT "%s", STR_ARG(node),
-                   STR_ARG(group->what), group->message.len > 0 ? ": " : "",
-                   STR_ARG(group->message),
-                   group->count == FLEET_VIEW_REPEATS ? " (similar ones are only counted)" : "");
+    buf_put_format(
+        &line, "failed  %" STR_FMT ": %" STR_FMT "%s%" STR_FMT "%s", STR_ARG(node),
+        STR_ARG(group->what), group->message.len > 0 ? ": " : "", STR_ARG(group->message),
+        group->count == FLEET_VIEW_REPEATS_MAX ? " (similar ones are only counted)" : "");
     print_line(view, &line);
 }
 
@@ -355,7 +353,7 @@ static FleetNode *node_of(FleetView *view, Str name)
     return &view->nodes.items[index - 1];
 }
 
-/* Its index, or NO_STEP if there are too many. */
+/* Returns the step's index, or NO_STEP if there are too many steps. */
 static uint32_t step_of(FleetView *view, Str id)
 {
     uintptr_t index = (uintptr_t)str_map_find(&view->indexes, id);
@@ -378,7 +376,8 @@ static uint32_t step_of(FleetView *view, Str id)
 static uint32_t index_of(const FleetView *view, const FleetNode *node)
 {
     uint32_t index = (uint32_t)(node - view->nodes.items);
-    return index < view->targets ? index : view->targets; /* other nodes are not targets */
+    return index < view->targets ? index
+                                 : view->targets; /* there can be no more nodes than targets */
 }
 
 static void set_result(FleetView *view, const FleetNode *node, uint32_t step_index,
@@ -441,7 +440,7 @@ static void wait_in_step(FleetView *view, FleetNode *node, uint32_t step, Str re
     }
 }
 
-/* Adds a node to the group with these texts, which are copied for a new one. */
+/* Adds a node to the group with these texts. For a new group, the texts are copied. */
 static FleetGroup *group_add(Arena *arena, FleetGroups *groups, Str what, Str message, Str node)
 {
     FleetGroup *group = NULL;
@@ -460,7 +459,7 @@ static FleetGroup *group_add(Arena *arena, FleetGroups *groups, Str what, Str me
         VEC_PUSH(arena, groups, one);
         group = &groups->items[groups->len - 1];
     }
-    if (group->count < FLEET_VIEW_NAMES) {
+    if (group->count < FLEET_VIEW_NAMES_MAX) {
         group->names[group->count] = arena_copy(arena, node);
     }
     group->count++;
@@ -513,7 +512,7 @@ static void add_event(FleetView *view, Value event)
     Str kind = value_get_text(event, "event"), step = value_get_text(event, "step");
     Str name = value_get_text(event, "node");
     if (name.len == 0) {
-        return; /* about the log itself */
+        return; /* an event about the log itself */
     }
     FleetNode *node = node_of(view, name);
     if (str_eq_c(kind, "begin")) {
@@ -559,7 +558,7 @@ void fleet_view_flush(FleetView *view)
     if (view->mode == PROGRESS_JSON) {
         (void)stream_flush(view->stream);
     } else if (view->mode == PROGRESS_TTY && view->needs_redraw &&
-               clock_monotonic_us() - view->drawn_us >= DRAW_US) {
+               clock_monotonic_us() - view->drawn_us >= DRAW_INTERVAL_US) {
         draw(view);
     }
 }
@@ -567,7 +566,7 @@ void fleet_view_flush(FleetView *view)
 void fleet_view_tick(FleetView *view)
 {
     int64_t shown_us = clock_monotonic_us() - view->drawn_us;
-    if (view->mode == PROGRESS_TTY && (view->needs_redraw || shown_us >= CLOCK_US)) {
+    if (view->mode == PROGRESS_TTY && (view->needs_redraw || shown_us >= CLOCK_INTERVAL_US)) {
         draw(view);
     } else if (view->mode == PROGRESS_PLAIN &&
                clock_monotonic_us() - view->printed_us >= FLEET_VIEW_HEARTBEAT_MS * 1000LL) {
@@ -585,7 +584,7 @@ void fleet_view_reset_missing(FleetView *view)
     arena_reset(&view->missing_arena);
 }
 
-/* Of a node that was lost while it executed a step, which step. */
+/* Adds the current step to the reason of a node that was lost while it executed one. */
 static Str missing_reason(FleetView *view, const FleetMissing *missing)
 {
     uintptr_t index = (uintptr_t)str_map_find(&view->node_indexes, missing->node);
@@ -624,7 +623,7 @@ static void report_missing(FleetView *view, const FleetGroup *group)
     }
     json_out_int(&line, "count", group->count);
     json_out_open(&line, "nodes", '[');
-    for (uint32_t i = 0; i < group->count && i < FLEET_VIEW_NAMES; i++) {
+    for (uint32_t i = 0; i < group->count && i < FLEET_VIEW_NAMES_MAX; i++) {
         json_out_item(&line, group->names[i]);
     }
     json_out_close(&line, ']');

@@ -1,5 +1,4 @@
-/* The progress of a run across nodes, from its events: counters per step, failures, and targets
- * that do not report. Prints it while the run is in progress. */
+/* Shows the progress of a run across nodes, based on its events: counters for each step, failures, and targets that do not report. */
 #pragma once
 
 #include "base/str_map.h"
@@ -10,13 +9,14 @@
 enum {
     FLEET_VIEW_TICK_MS = 250,        /* interval at which fleet_view_tick() must be called */
     FLEET_VIEW_HEARTBEAT_MS = 10000, /* interval between lines of a log while nothing happens */
-    FLEET_VIEW_NAMES = 5,            /* number of node names in one line */
-    FLEET_VIEW_REPEATS = 10,         /* maximum number of log lines for the same failure */
-    FLEET_VIEW_CELLS_MAX = 32 << 20, /* results: a byte for each node and step */
-    FLEET_VIEW_GROUPS_MAX = 1000,    /* different failures; others are counted together */
+    FLEET_VIEW_NAMES_MAX = 5,        /* maximum number of node names on a line */
+    FLEET_VIEW_REPEATS_MAX = 10,     /* maximum number of log lines for the same failure */
+    FLEET_VIEW_CELLS_MAX = 32 << 20, /* maximum number of results, which take a byte each */
+    FLEET_VIEW_GROUPS_MAX =
+        1000, /* maximum number of different failures; others are counted together */
 };
 
-/* The counted result of a step on one node. */
+/* The result of a step on one node, as counted. */
 typedef enum FleetResult {
     FLEET_ABSENT,   /* the node does not have the step */
     FLEET_EXPECTED, /* no result yet */
@@ -33,8 +33,8 @@ typedef struct FleetStep {
     Str id;
     uint8_t *results;                    /* FleetResult by node */
     uint32_t counts[FLEET_RESULT_COUNT]; /* number of nodes by result */
-    uint32_t running, waiting;           /* number of nodes */
-    Str waits;                           /* the reason why the last one of them waits */
+    uint32_t running, waiting;           /* number of nodes that execute it, or wait in it */
+    Str waits;                           /* the reason why the last waiting node waits */
     uint32_t reported;                   /* number of results when it was last printed */
 } FleetStep;
 
@@ -47,11 +47,11 @@ typedef struct FleetNode {
 
 /* Nodes on which a step failed in the same way, or that do not report for the same reason. */
 typedef struct FleetGroup {
-    Str what;    /* the step; "silent", "waiting", "pending" */
+    Str what;    /* name of the step, or "silent", "waiting", "pending" */
     Str message; /* may be empty */
-    Str until;   /* how long the last of them is waited for; may be empty */
+    Str until;   /* how long the run waits for the last of them; may be empty */
     uint32_t count;
-    Str names[FLEET_VIEW_NAMES]; /* the first ones */
+    Str names[FLEET_VIEW_NAMES_MAX]; /* names of the first nodes */
 } FleetGroup;
 
 typedef VEC(FleetGroup) FleetGroups;
@@ -70,14 +70,14 @@ typedef struct FleetView {
     /* number of steps on all nodes that have started, and of their results */
     uint64_t expected, results;
     FleetGroups failures;
-    FleetGroups missing; /* targets that do not report */
+    FleetGroups missing; /* groups of targets that do not report */
     Arena missing_arena;
     StrMap reported_reasons; /* reasons of missing targets that were already printed */
     uint32_t drawn_lines;    /* number of lines of the block on the terminal */
     int64_t start_us;        /* start of the run */
     int64_t drawn_us, printed_us, event_us;
     bool needs_redraw, is_interrupted;
-    bool is_full; /* further steps are not counted, only their failures */
+    bool is_full; /* there are too many steps: of further ones only failures are counted */
 } FleetView;
 
 typedef struct FleetViewOptions {
@@ -95,9 +95,9 @@ DEFINE_AUTO_CLEAR(FleetView, fleet_view_clear)
 
 /* Processes an event of the run, as JSON. */
 void fleet_view_add(FleetView *view, Str line);
-/* Called after a batch of events. */
+/* Must be called after a batch of events. */
 void fleet_view_flush(FleetView *view);
-/* Redraws the parts that change with time. */
+/* Redraws the parts that change over time. */
 void fleet_view_tick(FleetView *view);
 /* A target that does not report. */
 typedef struct FleetMissing {
@@ -116,4 +116,4 @@ void fleet_view_resume(FleetView *view);
 void fleet_view_end(FleetView *view);
 
 /* Estimates the remaining time of the run after `elapsed`, in milliseconds; -1: unknown. */
-int64_t fleet_view_left_ms(const FleetView *view, int64_t elapsed);
+int64_t fleet_view_remaining_ms(const FleetView *view, int64_t elapsed);

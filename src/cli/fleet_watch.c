@@ -1,4 +1,4 @@
-/* Follows a run: its events, and the server's information about targets without events. */
+/* Follows a run: its events, and what the server reports about targets without events. */
 #include "base/utc.h"
 #include "cli/fleet_run.h"
 #include "cli/fleet_view.h"
@@ -8,11 +8,11 @@
 #include "sys/clock.h"
 
 enum {
-    ASK_US = 2 * 1000 * 1000, /* interval of requests about targets without events */
-    /* time without events after which running targets are checked too */
-    QUIET_US = 5 * 1000 * 1000,
-    ASK_MS = 2000, /* time limit of such a request */
-    NODES_ASKED = 1000,
+    QUERY_INTERVAL_US = 2 * 1000 * 1000, /* interval of queries about targets without events */
+    /* time without events after which running targets are queried too */
+    SILENCE_US = 5 * 1000 * 1000,
+    QUERY_TIMEOUT_MS = 2000, /* timeout of such a query */
+    NODES_QUERIED_MAX = 1000,
 };
 
 typedef struct Watch {
@@ -24,7 +24,7 @@ typedef struct Watch {
 
 /* --- Targets without events ------------------------------------------------------------------ */
 
-/* Does not report errors, because the stream does. */
+/* Errors are not reported, because the stream reports them. */
 static bool query(const Watch *watch, Arena *arena, Str target, Value *out)
 {
     Invocation quiet = *watch->invocation;
@@ -32,7 +32,8 @@ static bool query(const Watch *watch, Arena *arena, Str target, Value *out)
     Error err;
     quiet.arena = arena;
     return cluster_send(
-        &quiet, &(ClusterRequest){ .method = "GET", .target = target, .timeout_ms = ASK_MS }, out,
+        &quiet,
+        &(ClusterRequest){ .method = "GET", .target = target, .timeout_ms = QUERY_TIMEOUT_MS }, out,
         &responded, &err);
 }
 
@@ -41,7 +42,7 @@ static void add_nodes(Watch *watch, Arena *arena, const char *outcome)
     Value page;
     Str target = cluster_target_with(
         arena, "/v1/runs/", watch->run,
-        arena_format(arena, "/nodes?limit=%d&outcome=%s", NODES_ASKED, outcome).data);
+        arena_format(arena, "/nodes?limit=%d&outcome=%s", NODES_QUERIED_MAX, outcome).data);
     if (!query(watch, arena, target, &page)) {
         return;
     }
@@ -98,8 +99,9 @@ static void on_tick(void *context)
     Watch *watch = context;
     const FleetView *view = &watch->view;
     int64_t now_us = clock_monotonic_us();
-    bool is_needed = view->started < view->targets || now_us - view->event_us >= QUIET_US;
-    if (view->mode != PROGRESS_NONE && is_needed && now_us - watch->queried_us >= ASK_US) {
+    bool is_needed = view->started < view->targets || now_us - view->event_us >= SILENCE_US;
+    if (view->mode != PROGRESS_NONE && is_needed &&
+        now_us - watch->queried_us >= QUERY_INTERVAL_US) {
         query_missing(watch);
         watch->queried_us = clock_monotonic_us();
     }
@@ -149,7 +151,7 @@ int fleet_run_watch(Invocation *invocation, Value run)
         .age_ms = age_ms(run),
     };
     if (!progress_mode_from_name(str_from_c(invocation_text(invocation, "progress")),
-                                 invocation->moving_err, &options.mode)) {
+                                 invocation->can_redraw_err, &options.mode)) {
         return EXIT_USAGE;
     }
     fleet_view_init(&watch.view, invocation->arena, &options);

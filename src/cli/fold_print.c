@@ -11,13 +11,13 @@
 
 enum {
     NAMES_SHOWN = 10,
-    NAMES_UNFOLDED = 500,
+    NAMES_EXPANDED_MAX = 500,
     DIFFS_MAX =
-        40 << 10, /* limit on diffs and outputs in Markdown: a comment on GitHub may have 64 KiB */
+        40 << 10, /* limit for diffs and outputs in Markdown: a comment on GitHub can have 64 KiB */
     TEXT_MAX = 8 << 10,
     NODES_SHOWN = 100,
-    COMMENT_MAX = 65536 - 1024, /* GitHub's limit, without the line that says what is missing */
-    OTHERS_MAX = 8 << 10,       /* of the nodes without changes */
+    COMMENT_MAX = 65536 - 1024, /* GitHub's limit, minus the line about what was omitted */
+    OTHERS_MAX = 8 << 10,       /* maximum number of other nodes listed */
 };
 
 /* --- Text ------------------------------------------------------------------------------------- */
@@ -111,7 +111,7 @@ static void put_detail(const RunFold *fold, const MatrixDetail *detail, bool col
     }
 }
 
-/* Without the log, changes are counted but not known. */
+/* If the log was removed, changes are counted, but their details are unknown. */
 static void put_removed(const RunFold *fold, Arena *arena, Buf *out)
 {
     if (fold->matrix.removed_ms > 0) {
@@ -148,7 +148,7 @@ typedef struct Comment {
     Arena *arena;
     Buf *out;
     size_t used;      /* size of diffs and outputs so far */
-    uint32_t omitted; /* failures and changes, and */
+    uint32_t omitted; /* omitted failures and changes, and */
     uint32_t nodes_omitted;
 } Comment;
 
@@ -262,8 +262,8 @@ static void put_markdown_detail(Comment *comment, const MatrixDetail *detail)
     buf_put(out, STR("\n</details>\n"));
 }
 
-/* Takes back what does not fit. Bytes are counted: there are at most as many characters. */
-static bool keep(Comment *comment, size_t start, size_t max)
+/* Removes what was appended since `start` if the comment is now too long. Counts bytes; the number of characters cannot be larger. */
+static bool undo_if_too_long(Comment *comment, size_t start, size_t max)
 {
     bool fits = comment->out->len <= max;
     comment->out->len = fits ? comment->out->len : start;
@@ -279,10 +279,11 @@ static void put_names(Comment *comment, const FoldSection *section)
         buf_put(out, STR("\n<details><summary>On "));
         markup_put_markdown(out, run_fold_names(fold, comment->arena, section, NAMES_SHOWN));
         buf_put(out, STR("</summary>\n\n"));
-        markup_put_markdown(out, run_fold_names(fold, comment->arena, section, NAMES_UNFOLDED));
+        markup_put_markdown(out, run_fold_names(fold, comment->arena, section, NAMES_EXPANDED_MAX));
         buf_put(out, STR("\n\n</details>\n"));
     }
-    if (section->nodes.len > 1 && (out->len == start || !keep(comment, start, COMMENT_MAX))) {
+    if (section->nodes.len > 1 &&
+        (out->len == start || !undo_if_too_long(comment, start, COMMENT_MAX))) {
         buf_put(out, STR("\nOn "));
         markup_put_markdown(out, run_fold_names(fold, comment->arena, section, NAMES_SHOWN));
         buf_put_char(out, '\n');
@@ -301,17 +302,18 @@ static void put_section(Comment *comment, const FoldSection *section)
     for (uint32_t i = 0; i < section->details.len; i++) {
         size_t from = out->len;
         put_markdown_detail(comment, &fold->matrix.details.items[section->details.items[i]]);
-        omitted += !keep(comment, from, COMMENT_MAX - OTHERS_MAX);
+        omitted += !undo_if_too_long(comment, from, COMMENT_MAX - OTHERS_MAX);
     }
     put_names(comment, section);
-    if (omitted == section->details.len || !keep(comment, start, COMMENT_MAX - OTHERS_MAX / 2)) {
+    if (omitted == section->details.len ||
+        !undo_if_too_long(comment, start, COMMENT_MAX - OTHERS_MAX / 2)) {
         out->len = start;
         omitted = section->details.len;
     }
     comment->omitted += omitted;
 }
 
-/* Whether the node did neither succeed nor report changes: a silent one, or a site with errors. */
+/* Whether the node neither succeeded nor reported changes, because it is silent or its site has errors. */
 static bool is_other(Value node)
 {
     Str outcome = value_get_text(node, "outcome");
@@ -339,7 +341,7 @@ static void put_others(Comment *comment, const List *nodes)
             markup_put_markdown(out, what);
         }
         buf_put_char(out, '\n');
-        if (count == NODES_SHOWN || !keep(comment, start, COMMENT_MAX)) {
+        if (count == NODES_SHOWN || !undo_if_too_long(comment, start, COMMENT_MAX)) {
             out->len = start;
             comment->nodes_omitted++;
         } else {
@@ -348,7 +350,7 @@ static void put_others(Comment *comment, const List *nodes)
     }
 }
 
-/* What is missing, and how to see it. */
+/* Prints what was omitted and how to see it. */
 static void put_omitted(const Comment *comment)
 {
     Buf *out = comment->out;

@@ -22,7 +22,7 @@ void help_markdown_cell(Str text, Buf *out)
     }
 }
 
-/* Puts paragraphs of help. Indented lines become code blocks. */
+/* Appends paragraphs of help. Indented lines become code blocks. */
 static void put_text(const char *text, Buf *out)
 {
     Str rest = str_from_c(text), line;
@@ -61,7 +61,7 @@ static void put_option(const Option *option, Buf *out)
     buf_put_c(out, " |\n");
 }
 
-/* One table per group of options that the same verbs have. */
+/* Appends a table for each group of options that the same verbs share. */
 static void put_options(const Command *command, Buf *out)
 {
     for (OptionCursor group = { 0 }; option_next_group(command, &group);) {

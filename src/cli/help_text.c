@@ -119,7 +119,7 @@ void help_write_group(const Command *command, uint32_t verbs, Buf *out)
     }
 }
 
-/* Groups options that the same verbs have. */
+/* Appends options in groups that the same verbs share. */
 static void write_options(const Command *command, Buf *out)
 {
     for (OptionCursor group = { 0 }; option_next_group(command, &group);) {
@@ -223,7 +223,7 @@ void help_write_subject(const Subject *subject, Buf *out)
     default: break;
     }
     const Native *native = subject->native;
-    buf_put_format(out, "%s ", subject_topic_of(subject->kind)->one);
+    buf_put_format(out, "%s ", subject_topic_of(subject->kind)->singular);
     subject_put_signature(subject, out);
     buf_put_format(out, "\n\n    %s\n\nexample:\n", native->help);
     help_write_indented(str_from_c(native->example), "    ", out);

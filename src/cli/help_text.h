@@ -4,11 +4,11 @@
 #include "base/buf.h"
 #include "cli/subject.h"
 
-/* Two lines of usage, printed if no command was given. */
+/* Brief usage, printed if no command was given. */
 void help_write_usage(Buf *out);
-/* Commands by group, and topics. */
+/* All commands by group, and topics. */
 void help_write_overview(Buf *out);
-/* Help for a command, or a verb of it. */
+/* Help for a command or one of its verbs. */
 void help_write_command(const Command *command, Buf *out);
 void help_write_verb(const Command *command, const Verb *verb, Buf *out);
 /* All subjects of a topic, a line or two each. */

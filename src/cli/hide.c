@@ -1,5 +1,4 @@
-/* Finds the lines that belong to secret values in malformed files. There is no parse tree, so this
- * works on indentation, quotes and brackets, and errs on the side of hiding too much. */
+/* Finds the lines that belong to secret values in malformed files. There is no parse tree, so this relies on indentation, quotes and brackets, and errs on the side of hiding too much. */
 #include "cli/hide.h"
 
 #include "base/str_map.h"
@@ -70,8 +69,7 @@ static Str last_key(Str line, size_t end)
     return STR_EMPTY;
 }
 
-/* A mark applies to a name in all files: the value of that name is secret even in a malformed file
- * without the mark. */
+/* If a name is marked in any file, its value is secret in all files, even in a malformed file without the mark. */
 static void collect_names(const Source *source, StrMap *names)
 {
     Str rest = source->text, line, above = STR_EMPTY;
@@ -100,14 +98,14 @@ static bool has_marked_key(Str line, const StrMap *names)
 
 /* --- Secret lines ---------------------------------------------------------------------------- */
 
-/* How a line with a secret affects the lines below it. */
-typedef struct Below {
-    bool inside;  /* the following lines are part of its value */
-    bool open;    /* no line of the value was seen yet */
-    bool items;   /* a list may be at the same indentation as its key */
-    bool listed;  /* the line is an item of a list */
-    size_t depth; /* indentation of the line */
-} Below;
+/* State of the scan after a line with a secret, which affects the following lines. */
+typedef struct SecretState {
+    bool in_value;      /* the following lines are part of its value */
+    bool is_empty;      /* no line of the value has been seen yet */
+    bool allows_items;  /* the value may be a list with the same indentation as its key */
+    bool is_item;       /* the line is an item of a list */
+    size_t indentation; /* indentation of the line */
+} SecretState;
 
 static bool ends_with_header(Str words)
 {
@@ -119,25 +117,25 @@ static bool ends_with_header(Str words)
     return end > 0 && (words.data[end - 1] == '|' || words.data[end - 1] == '>');
 }
 
-static void start_secret(Str line, bool tagged, Below *below)
+static void start_secret(Str line, bool tagged, SecretState *state)
 {
     Str words = str_trim(line);
     bool bare = tagged && str_ends(words, STR(TAG));
-    below->inside = true;
-    below->open = bare || ends_with_header(words);
-    below->items = bare;
-    below->listed = str_starts(words, STR("- "));
-    below->depth = indentation(line);
+    state->in_value = true;
+    state->is_empty = bare || ends_with_header(words);
+    state->allows_items = bare;
+    state->is_item = str_starts(words, STR("- "));
+    state->indentation = indentation(line);
 }
 
 /* Whether an unindented line starts something new: a key, another item of the same list, a
  * document. Other lines may belong to the secret, with missing indentation. */
-static bool starts_new_item(Str line, const Below *below)
+static bool starts_new_item(Str line, const SecretState *state)
 {
     Str words = str_trim(line);
     bool is_item = str_starts(words, STR("- "));
     if (str_eq(words, STR("---")) || str_eq(words, STR("...")) ||
-        (is_item && below->listed && indentation(line) == below->depth)) {
+        (is_item && state->is_item && indentation(line) == state->indentation)) {
         return true;
     }
     while (str_starts(words, STR("- "))) {
@@ -153,7 +151,7 @@ static bool starts_new_item(Str line, const Below *below)
     return colon > 0 && colon < words.len;
 }
 
-static size_t behind_quoted(Str text, size_t at)
+static size_t end_of_quoted(Str text, size_t at)
 {
     char quote = text.data[at++];
     for (; at < text.len; at++) {
@@ -169,7 +167,7 @@ static size_t behind_quoted(Str text, size_t at)
 
 /* End of the value at `at` if it is in quotes or brackets, whose lines need no indentation. An
  * unclosed one extends to the end. Returns `at` for other values. */
-static size_t behind_enclosed(Str text, size_t at)
+static size_t end_of_enclosed(Str text, size_t at)
 {
     size_t start = at, depth = 0;
     while (at < text.len && (ascii_is_space(text.data[at]) || text.data[at] == '&')) {
@@ -184,7 +182,7 @@ static size_t behind_enclosed(Str text, size_t at)
         if (depth == 0 && !quoted && !opens) {
             return start;
         }
-        at = quoted ? behind_quoted(text, at) : at + 1;
+        at = quoted ? end_of_quoted(text, at) : at + 1;
         depth += opens;
         depth -= c == '}' || c == ']';
         if (depth == 0) {
@@ -194,16 +192,16 @@ static size_t behind_enclosed(Str text, size_t at)
     return text.len;
 }
 
-/* The same for all marked values of the line; `known` is the end found so far. */
-static size_t behind_marked(Str text, Str line, const StrMap *names, size_t known)
+/* Like end_of_enclosed(), for all marked values of the line; `known` is the end found so far. */
+static size_t end_of_marked(Str text, Str line, const StrMap *names, size_t known)
 {
     size_t start = (size_t)(line.data - text.data);
     for (size_t i = 0; i < line.len; i++) {
         bool tagged = str_starts(str_from_offset(line, i), STR(TAG));
-        size_t behind = start + i + (tagged ? strlen(TAG) : 1);
-        if (behind > known &&
+        size_t value_start = start + i + (tagged ? strlen(TAG) : 1);
+        if (value_start > known &&
             (tagged || (ends_key(line, i) && str_map_has(names, key_before(line, i))))) {
-            known = behind_enclosed(text, behind);
+            known = end_of_enclosed(text, value_start);
         }
     }
     return known;
@@ -213,29 +211,29 @@ static size_t behind_marked(Str text, Str line, const StrMap *names, size_t know
 static bool line_is_secret(Str text, uint32_t line_number, const StrMap *names)
 {
     Str rest = text, line;
-    Below below = { 0 };
+    SecretState state = { 0 };
     size_t enclosed = 0; /* end of the last value in quotes or brackets */
     for (uint32_t number = 1; number <= line_number && next_line(&rest, &line); number++) {
         Str words = str_trim(line);
         bool is_enclosed = (size_t)(line.data - text.data) < enclosed;
-        enclosed = behind_marked(text, line, names, enclosed);
-        bool is_item = below.items && words.len > 0 && words.data[0] == '-';
+        enclosed = end_of_marked(text, line, names, enclosed);
+        bool is_item = state.allows_items && words.len > 0 && words.data[0] == '-';
         size_t indented = indentation(line);
-        if (words.len > 0 && below.inside &&
-            !(indented > below.depth || (is_item && indented == below.depth))) {
-            /* The text lacks indentation, so its end is unknown. */
-            if (below.open) {
+        if (words.len > 0 && state.in_value &&
+            !(indented > state.indentation || (is_item && indented == state.indentation))) {
+            /* The value should be indented but is not, so its end is unknown. */
+            if (state.is_empty) {
                 return true;
             }
-            below.inside = !starts_new_item(line, &below);
+            state.in_value = !starts_new_item(line, &state);
         }
-        below.open = below.open && words.len == 0;
+        state.is_empty = state.is_empty && words.len == 0;
         bool tagged = str_find(line, STR(TAG), 0) != STR_NOT_FOUND;
         if (tagged || has_marked_key(line, names)) {
-            start_secret(line, tagged, &below);
+            start_secret(line, tagged, &state);
         }
         if (number == line_number) {
-            return below.inside || is_enclosed;
+            return state.in_value || is_enclosed;
         }
     }
     return false;
@@ -252,8 +250,8 @@ static Str mask(Arena *arena, Str text, size_t from)
     return str_from(masked, text.len);
 }
 
-/* Replaces 'word' in a message with (secret). The word may contain quotes. */
-static Str without_quotes(Arena *arena, Str message)
+/* Replaces the quoted part of a message with (secret). That part may itself contain quotes. */
+static Str redact_quoted(Arena *arena, Str message)
 {
     size_t open = str_find(message, STR("'"), 0), close = str_find_last(message, STR("'"));
     if (open == close) {
@@ -263,8 +261,7 @@ static Str without_quotes(Arena *arena, Str message)
                       str_from_offset(message, close + 1));
 }
 
-/* How much of a problem's line may be shown: up to the tag, or the marked name that it starts
- * with. */
+/* Returns how much of a problem's line can be shown: up to the end of the tag or of the marked name at its start. */
 static size_t shown_length(const Problem *problem, const StrMap *names)
 {
     Str line = problem->excerpt;
@@ -302,7 +299,7 @@ void hide_secrets(Problems *problems, const Sources *sources)
             continue;
         }
         problem->excerpt = mask(problems->arena, problem->excerpt, shown_length(problem, &names));
-        problem->message = without_quotes(problems->arena, problem->message);
+        problem->message = redact_quoted(problems->arena, problem->message);
         if (!str_eq(problem->code, STR("E0121"))) {
             problem->hint = STR_EMPTY; /* most hints repeat parts of the line */
             problem->fix = (ProblemFix){ 0 };

@@ -62,8 +62,7 @@ static uint16_t read_document(Inputs *inputs, const char *path)
                                      : yaml_options_default.limits.size);
 }
 
-/* Parses consecutive JSON values; false if the text is not JSON, is empty or has more than
- * `max`. */
+/* Parses consecutive JSON values. Returns false if the text is not JSON, is empty or has more than `max` values. */
 static bool json_values(Inputs *inputs, uint16_t id, uint32_t max, List **out)
 {
     Str text = sources_get(&inputs->sources, id)->text;
@@ -91,9 +90,9 @@ static bool json_by_content(Inputs *inputs, uint16_t id, uint32_t max, List **ou
            json_values(inputs, id, max, out);
 }
 
-bool inputs_load_all(Inputs *inputs, const char *path, InputRules rules, List **out)
+bool inputs_load_all(Inputs *inputs, const char *path, InputMode rules, List **out)
 {
-    uint32_t max = rules == INPUT_CHECKED ? 1 : UINT32_MAX;
+    uint32_t max = rules == INPUT_STRICT ? 1 : UINT32_MAX;
     uint16_t id = read_document(inputs, path);
     if (id == SOURCE_NONE) {
         return false;
@@ -102,14 +101,14 @@ bool inputs_load_all(Inputs *inputs, const char *path, InputRules rules, List **
         Str text = sources_get(&inputs->sources, id)->text;
         Value ignored;
         return json_values(inputs, id, max, out) ||
-               (rules == INPUT_TAKEN && json_skip_space(text, 0) == text.len) ||
+               (rules == INPUT_LENIENT && json_skip_space(text, 0) == text.len) ||
                json_parse(inputs->arena, &inputs->sources, id, NULL, &ignored, &inputs->problems);
     }
     if (json_by_content(inputs, id, max, out)) {
         return true;
     }
     YamlOptions options = yaml_options_default;
-    options.lint = options.strict_tags = rules == INPUT_CHECKED;
+    options.lint = options.strict_tags = rules == INPUT_STRICT;
     return yaml_load_all(inputs->arena, &inputs->sources, id, &options, out, &inputs->problems);
 }
 
@@ -211,7 +210,7 @@ static bool define(Inputs *inputs, const char *word, Map *into)
     Str key, text;
     bool typed;
     if (!split_define(word, &key, &text, &typed)) {
-        return false; /* reported by inputs_check_defines */
+        return false; /* inputs_check_defines() reports this */
     }
     Value value = value_string(text);
     if (typed) {
@@ -227,8 +226,7 @@ static bool define(Inputs *inputs, const char *word, Map *into)
     return true;
 }
 
-/* `no` is true in a condition, and 0644 prints as 644: authors of files for other tools should be
- * warned, but once per file. */
+/* `no` is a string and true in a condition, and 0644 prints as 644. Authors of files for other tools should be warned about this, but only once per file. */
 static void move_problems(Inputs *inputs, const Problems *found, const char *path)
 {
     Problem hint = { 0 };
@@ -321,7 +319,7 @@ int inputs_report(Inputs *inputs, const Invocation *invocation)
     problems_sort(problems);
     hide_secrets(problems, &inputs->sources);
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
-    /* With a result, hints go to standard error: standard output must be a single JSON text. */
+    /* If there is also a result, hints go to standard error, because standard output must be a single JSON text. */
     if (invocation_wants_json(invocation) && problems->errors > 0) {
         problems_print_json(problems, &text);
         stream_put(invocation->out, buf_str(&text));

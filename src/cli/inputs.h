@@ -1,4 +1,4 @@
-/* Files and variables given to a command, and their problems. */
+/* Files and variables passed to a command, and their problems. */
 #pragma once
 
 #include "base/problems.h"
@@ -22,13 +22,13 @@ uint16_t inputs_read(Inputs *inputs, const char *path, size_t max);
 void inputs_add_file_error(Inputs *inputs, const Error *err);
 
 /* How strictly documents are read. */
-typedef enum InputRules {
-    INPUT_CHECKED, /* a JSON file has one value, unknown tags are errors, lint hints are added */
-    INPUT_TAKEN,   /* any number of JSON values, unknown tags are warnings */
-} InputRules;
+typedef enum InputMode {
+    INPUT_STRICT,  /* a JSON file has one value, unknown tags are errors, lint hints are added */
+    INPUT_LENIENT, /* any number of JSON values, unknown tags are warnings */
+} InputMode;
 
 /* Loads all documents of a YAML file, or JSON file by its name. */
-MUST_CHECK bool inputs_load_all(Inputs *inputs, const char *path, InputRules rules, List **out);
+MUST_CHECK bool inputs_load_all(Inputs *inputs, const char *path, InputMode rules, List **out);
 
 /* -v FILE and -D KEY=VALUE, for commands that use variables. */
 #define VARIABLE_OPTIONS                                                           \
@@ -63,12 +63,11 @@ MUST_CHECK bool inputs_load_all(Inputs *inputs, const char *path, InputRules rul
 
 /* Checks the syntax of every -D, and reports the first invalid one. */
 MUST_CHECK bool inputs_check_defines(const Invocation *invocation);
-/* The same for one, from elsewhere. */
+/* The same for a single definition from another source. */
 MUST_CHECK bool inputs_check_define(const Invocation *invocation, const char *define);
 /* Merges the variables in the order given: later ones win, maps are merged recursively, lists and
  * other values are replaced. */
 MUST_CHECK bool inputs_variables(Inputs *inputs, const Invocation *invocation, Value *out);
 
-/* Prints the problems to standard error, or with `-o json` to standard output. Returns EXIT_FAILED
- * if there are errors. */
+/* Prints the problems to standard error or, with `-o json`, to standard output. Returns EXIT_FAILED if there are errors. */
 int inputs_report(Inputs *inputs, const Invocation *invocation);

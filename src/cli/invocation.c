@@ -1,6 +1,4 @@
-/* Parses a command line according to the rows of commands. Options may be anywhere after the
- * command; `--` ends them. Options may come before the verb, so their meaning is checked once the
- * verb is known. */
+/* Parses a command line according to the rows of commands. Options may be anywhere after the command; `--` ends them. Since they may also precede the verb, they are validated once the verb is known. */
 #include "cli/invocation.h"
 
 #include "base/bug.h"
@@ -73,7 +71,7 @@ bool args_request_json(int argc, char **argv)
 }
 
 /* Returns "", " nodes" or " nodes show". */
-static Str spelled(const Invocation *invocation)
+static Str command_text(const Invocation *invocation)
 {
     Buf name = buf_make_in(invocation->arena, BUF_UNLIMITED);
     if (invocation->command != NULL) {
@@ -98,7 +96,7 @@ static void report_json(const Invocation *invocation, const UsageFault *faults, 
                             ? arena_format(invocation->arena, "did you mean '%" STR_FMT "'?",
                                            STR_ARG(suggestion))
                             : arena_format(invocation->arena, "see: eden help%" STR_FMT,
-                                           STR_ARG(spelled(invocation)));
+                                           STR_ARG(command_text(invocation)));
     }
     problems_print_json(&problems, &out);
     stream_put(invocation->out, buf_str(&out));
@@ -106,7 +104,7 @@ static void report_json(const Invocation *invocation, const UsageFault *faults, 
 
 int usage_errors(const Invocation *invocation, const UsageFault *faults, uint32_t count)
 {
-    Str name = spelled(invocation);
+    Str name = command_text(invocation);
     if (invocation_wants_json(invocation)) {
         report_json(invocation, faults, count);
         return EXIT_USAGE;
@@ -197,9 +195,9 @@ static bool is_choice(const char *choices, const char *value, Str *suggestion)
     return false;
 }
 
-/* Two values for an option that takes one. If it has a default, the last one wins, which suits
- * shell aliases; otherwise, as for a directory, silently ignoring one would be wrong. */
-static bool contradicts(const Invocation *invocation, const Option *option, const char *value)
+/* Whether a different value was already given for an option that takes only one. If the option has a default, the last value wins, which is useful with shell aliases; otherwise, as for a directory, silently ignoring one of them would be wrong. */
+static bool conflicts_with_given(const Invocation *invocation, const Option *option,
+                                 const char *value)
 {
     bool accepts_one = value != NULL && !option->repeats && option->fallback == NULL;
     for (uint32_t i = 0; accepts_one && i < invocation->given_count; i++) {
@@ -211,16 +209,16 @@ static bool contradicts(const Invocation *invocation, const Option *option, cons
     return false;
 }
 
-/* Meaning is checked once the verb is known, which may come later. */
+/* The option is validated later, once the verb is known. */
 static void add_given(Invocation *invocation, const Option *option, const char *value)
 {
-    invocation->given[invocation->given_count++] = (Given){ option, value };
+    invocation->given[invocation->given_count++] = (GivenOption){ option, value };
 }
 
 /* Whether `name` is a synonym of the option. */
-static bool is_also(const Option *option, Str name)
+static bool is_synonym(const Option *option, Str name)
 {
-    Str rest = str_from_c(option->also), word;
+    Str rest = str_from_c(option->synonyms), word;
     while (rest.len > 0 && str_split_next(&rest, '|', &word)) {
         if (str_eq(word, name)) {
             return true;
@@ -231,9 +229,9 @@ static bool is_also(const Option *option, Str name)
 
 static bool unknown_option(const Invocation *invocation, Str name)
 {
-    bool is_of_sites =
+    bool is_site_command =
         invocation->command->group == GROUP_AUTHOR || invocation->command->group == GROUP_OPERATE;
-    Str instead = is_of_sites ? foreign_word(NULL, FOREIGN_OPTION, STR_EMPTY, name) : STR_EMPTY;
+    Str instead = is_site_command ? foreign_word(NULL, FOREIGN_OPTION, STR_EMPTY, name) : STR_EMPTY;
     if (instead.len > 0) {
         usage_error(invocation, "unknown option '--%" STR_FMT "'; %" STR_FMT, STR_ARG(name),
                     STR_ARG(instead));
@@ -243,7 +241,7 @@ static bool unknown_option(const Invocation *invocation, Str name)
     Str suggestion = STR_EMPTY;
     for (OptionCursor at = { 0 }; option_next(invocation->command, NULL, &at);) {
         suggest_offer(&suggest, str_from_c(at.option->name));
-        if (is_also(at.option, name)) {
+        if (is_synonym(at.option, name)) {
             suggestion = str_from_c(at.option->name);
         }
     }
@@ -254,7 +252,7 @@ static bool unknown_option(const Invocation *invocation, Str name)
     return false;
 }
 
-static const char *article(const char *word)
+static const char *indefinite_article(const char *word)
 {
     return strchr("AEIOU", word[0]) != NULL ? "an" : "a";
 }
@@ -276,8 +274,8 @@ static bool parse_long(Invocation *invocation, char **argv, int argc, int *at)
     }
     if (option->argument != NULL && value == NULL) {
         if (*at + 1 >= argc) {
-            usage_error(invocation, "--%s needs %s %s", option->name, article(option->argument),
-                        option->argument);
+            usage_error(invocation, "--%s needs %s %s", option->name,
+                        indefinite_article(option->argument), option->argument);
             return false;
         }
         value = argv[++*at];
@@ -286,7 +284,7 @@ static bool parse_long(Invocation *invocation, char **argv, int argc, int *at)
     return true;
 }
 
-/* "-" is standard input and -1 a number: no option is a digit. */
+/* "-" is standard input and "-1" is a number: no option starts with a digit. */
 bool word_is_option(const char *word)
 {
     return word[0] == '-' && word[1] != '\0' && !ascii_is_digit(word[1]) && word[1] != '.';
@@ -335,14 +333,15 @@ static bool parse_short(Invocation *invocation, char **argv, int argc, int *at)
         bool is_last = *at + 1 >= argc;
         if (letter[1] != '\0') {
             add_given(invocation, option, letter + 1);
-        } else if (option->alone != NULL && (is_last || word_is_option(argv[*at + 1]))) {
-            option = option_find(invocation->command, NULL, str_from_c(option->alone));
+        } else if (option->flag_without_value != NULL &&
+                   (is_last || word_is_option(argv[*at + 1]))) {
+            option = option_find(invocation->command, NULL, str_from_c(option->flag_without_value));
             add_given(invocation, option, NULL);
         } else if (!is_last) {
             add_given(invocation, option, argv[++*at]);
         } else {
-            usage_error(invocation, "-%c needs %s %s", *letter, article(option->argument),
-                        option->argument);
+            usage_error(invocation, "-%c needs %s %s", *letter,
+                        indefinite_article(option->argument), option->argument);
             return false;
         }
         return true;
@@ -425,7 +424,7 @@ static bool check_given(Invocation *invocation)
     uint32_t count = invocation->given_count;
     Str suggestion;
     for (invocation->given_count = 0; invocation->given_count < count; invocation->given_count++) {
-        Given *given = &invocation->given[invocation->given_count];
+        GivenOption *given = &invocation->given[invocation->given_count];
         const char *name = given->option->name, *value = given->value;
         const Option *option = option_find(invocation->command, invocation->verb, str_from_c(name));
         if (option == NULL) {
@@ -438,7 +437,7 @@ static bool check_given(Invocation *invocation)
                                 option->choices, value);
             return false;
         }
-        if (contradicts(invocation, option, value)) {
+        if (conflicts_with_given(invocation, option, value)) {
             usage_error(invocation, "--%s takes one %s, but was given twice", name,
                         option->argument);
             return false;
@@ -480,16 +479,16 @@ static bool check_args(const Invocation *invocation)
 bool invocation_parse(Invocation *invocation, int argc, char **argv)
 {
     const Command *command = invocation->command;
-    size_t letters = 1; /* each letter could be an option */
+    size_t letters = 1; /* every letter of an argument could be an option */
     for (int i = 0; i < argc; i++) {
         letters += strlen(argv[i]);
     }
     invocation->args = ARENA_ARRAY(invocation->arena, const char *, (size_t)argc + 1);
-    invocation->given = ARENA_ARRAY(invocation->arena, Given, letters);
+    invocation->given = ARENA_ARRAY(invocation->arena, GivenOption, letters);
     if (!parse_words(invocation, argc, argv)) {
         return false;
     }
-    if (invocation_flag(invocation, "help")) { /* takes precedence over all errors */
+    if (invocation_flag(invocation, "help")) { /* --help takes precedence over all errors */
         invocation->verb =
             invocation->arg_count > 0 ? verb_find(command, str_from_c(*invocation->args)) : NULL;
         return true;

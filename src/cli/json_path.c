@@ -102,7 +102,7 @@ static bool step_index(Path *path, const Values *from, int64_t index, Values *to
     return true;
 }
 
-/* Reads "text" or 'text', with \n, \t and \ before any other character. */
+/* Reads "text" or 'text'. A backslash escapes any character; \n and \t are a newline and a tab. */
 static bool read_quoted(Path *path, Str *out)
 {
     char quote = peek(path);
@@ -181,7 +181,7 @@ static bool read_path(Path *path, Value value, Values *out)
             }
         } else if (peek(path) == '.') {
             path->at++;
-            /* "." alone is the value itself. */
+            /* A single "." selects the value itself. */
             bool is_whole = peek(path) == '}' || peek(path) == '\0' || peek(path) == '[';
             if (is_whole) {
                 continue;

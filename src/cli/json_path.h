@@ -5,8 +5,8 @@
  *     {range .items[*]}{.metadata.name}={.status.state}{"\n"}{end}
  *
  * A path consists of .name, ['any name'], [0], [-1], [*] and .*; without braces the entire
- * expression is a path. Strings are printed verbatim, other values as JSON, missing ones as
- * nothing. Pure. */
+ * expression is a path. Strings are printed verbatim, other values as JSON, and missing values are
+ * omitted. Pure. */
 #pragma once
 
 #include "base/buf.h"

@@ -64,7 +64,7 @@ int kind_list_as(Invocation *invocation, KindTable *table, const char *none)
         }
     }
     return code == EXIT_OK && count == 0 && selector.is_given
-               ? selector_input_none(invocation, &selector)
+               ? selector_input_no_match(invocation, &selector)
                : code;
 }
 
@@ -151,7 +151,7 @@ static bool read_documents(Inputs *inputs, const Kind *kind, const char **files,
     bool ok = true;
     for (uint32_t i = 0; i < count; i++) {
         List *documents;
-        if (!inputs_load_all(inputs, files[i], INPUT_CHECKED, &documents)) {
+        if (!inputs_load_all(inputs, files[i], INPUT_STRICT, &documents)) {
             ok = false;
             continue;
         }
@@ -163,37 +163,37 @@ static bool read_documents(Inputs *inputs, const Kind *kind, const char **files,
     return ok;
 }
 
-static int no_document(const Invocation *invocation)
+static int report_no_documents(const Invocation *invocation)
 {
     output_line(invocation->err, "no documents found; nothing was created");
     return EXIT_NOT_MATCHED;
 }
 
-typedef enum Sending {
-    SENDING_NEW, /* fails if the object exists */
-    SENDING_ANY, /* replaces an existing object, or only the revision that the document has */
-} Sending;
+typedef enum SendMode {
+    SEND_CREATE, /* fails if the object exists */
+    SEND_APPLY, /* creates or replaces the object; if the document has a revision, replaces only that revision */
+} SendMode;
 
 /* Returns false if the server is unreachable, after reporting it; the caller must stop. */
-static bool send_one(Responses *responses, const Kind *kind, Sending sending,
-                     const Sources *sources, Value object)
+static bool send_one(Responses *responses, const Kind *kind, SendMode mode, const Sources *sources,
+                     Value object)
 {
     Invocation *invocation = responses->invocation;
     Str name = object_name(object);
-    Value made;
+    Value response;
     bool responded;
     Error err;
     ClusterRequest request = { .method = "POST",
                                .target = arena_format(invocation->arena, "/v1/%s", kind->plural),
                                .body = cluster_body(invocation->arena, object) };
-    if (sending == SENDING_ANY && name.len > 0) { /* without a name the server reports the error */
+    if (mode == SEND_APPLY && name.len > 0) { /* without a name the server reports the error */
         request.method = "PUT";
         request.target = target_of(invocation->arena, kind, name);
     }
-    if (cluster_send(invocation, &request, &made, &responded, &err)) {
-        if (!responses_add(responses, object_name(made), made)) {
-            output_line(invocation->out, "%" STR_FMT " is %s", STR_ARG(object_name(made)),
-                        sending == SENDING_NEW ? "made" : "applied");
+    if (cluster_send(invocation, &request, &response, &responded, &err)) {
+        if (!responses_add(responses, object_name(response), response)) {
+            output_line(invocation->out, "%" STR_FMT " is %s", STR_ARG(object_name(response)),
+                        mode == SEND_CREATE ? "made" : "applied");
         }
         return true;
     }
@@ -208,16 +208,16 @@ static bool send_one(Responses *responses, const Kind *kind, Sending sending,
     int code = error_kind_exit_code(err.kind);
     if (responded) {
         RefusedRequest refused = { str_from_c(kind->plural), sources, object };
-        refusal_add(&inputs.problems, &refused, made, &err);
+        refusal_add(&inputs.problems, &refused, response, &err);
     } else {
-        ClusterRefusal nobody = { .response = value_null() };
-        code = cluster_add_refusal(invocation, &nobody, &err, &inputs.problems);
+        ClusterRefusal no_server = { .response = value_null() };
+        code = cluster_add_refusal(invocation, &no_server, &err, &inputs.problems);
     }
     responses_add_problems(responses, name, &inputs, code);
     return responded;
 }
 
-static int send_all(Invocation *invocation, Sending sending)
+static int send_all(Invocation *invocation, SendMode mode)
 {
     const Kind *kind = kind_of(invocation);
     uint32_t count;
@@ -237,12 +237,12 @@ static int send_all(Invocation *invocation, Sending sending)
     }
     (void)inputs_report(&inputs, invocation); /* hints */
     if (documents->len == 0) {
-        return no_document(invocation);
+        return report_no_documents(invocation);
     }
     Responses responses;
     responses_init(&responses, invocation, documents->len);
     for (uint32_t i = 0; i < documents->len; i++) {
-        if (!send_one(&responses, kind, sending, &inputs.sources, documents->items[i])) {
+        if (!send_one(&responses, kind, mode, &inputs.sources, documents->items[i])) {
             break;
         }
     }
@@ -251,12 +251,12 @@ static int send_all(Invocation *invocation, Sending sending)
 
 int kind_run_create(Invocation *invocation)
 {
-    return send_all(invocation, SENDING_NEW);
+    return send_all(invocation, SEND_CREATE);
 }
 
 int kind_run_apply(Invocation *invocation)
 {
-    return send_all(invocation, SENDING_ANY);
+    return send_all(invocation, SEND_APPLY);
 }
 
 /* --- Changing -------------------------------------------------------------------------------- */

@@ -11,8 +11,7 @@
  * return the exit code. */
 RunFunction kind_run_list;
 RunFunction kind_run_show;
-/* Creates every document of every --file. All are validated first: if one is invalid, none is
- * created. */
+/* Creates every document of every --file. All documents are validated first; if one is invalid, none is created. */
 RunFunction kind_run_create;
 /* Like create, but replaces existing objects. A document with a revision replaces only that
  * revision. */
@@ -20,18 +19,17 @@ RunFunction kind_run_apply;
 /* Continues after failures; returns the exit code of the worst one. */
 RunFunction kind_run_delete;
 
-/* Options of these verbs. `kind_options` are those of the command: -o, and how to reach the
- * server. */
+/* Options of these verbs. The command itself has `kind_options`: -o, and how to reach the server. */
 extern const Option kind_options[];
 extern const Option kind_list_options[]; /* --selector, --watch */
 extern const Option kind_file_options[]; /* --file */
 
-/* The rows of these verbs. `plural` is the name of the command, `one` is one of its objects, `arg`
+/* The rows of these verbs. `plural` is the name of the command, `singular` is one of its objects, `arg`
  * and `word` are the argument that names one, and `example` is a name for the examples:
  *
  *     static const Verb verbs[] = { KIND_VERBS("roles", "role", "ROLE", WORD_ROLE, "web"), { 0 } };
  *
- * All five, or those that the kind supports one by one. */
+ * Use this macro for all five verbs, or the macros above for those that the kind supports. */
 #define KIND_VERBS(plural, one, arg, word, example)                          \
     KIND_VERB_LIST(plural), KIND_VERB_SHOW(plural, one, arg, word, example), \
         KIND_VERB_CREATE(plural, one), KIND_VERB_APPLY(plural, one, arg),    \
@@ -76,7 +74,7 @@ extern const Option kind_file_options[]; /* --file */
         .run = kind_run_delete                                                           \
     }
 
-/* Building blocks of such verbs. `none` is printed if there are no objects. */
+/* Building blocks of such verbs. If there are no objects, `none` is printed. */
 typedef void KindTable(const Invocation *invocation, const Kind *kind, const List *items);
 int kind_list_as(Invocation *invocation, KindTable *table, const char *none);
 /* Lists the first `max` objects whose status has this value in the field; `value` NULL: any. */

@@ -111,7 +111,7 @@ static void put_cell(Buf *out, Value value)
         buf_put_c(out, value.boolean ? "yes" : "no");
     } else {
         bool printed = json_print(out, value, NULL, &err);
-        BUG_IF(!printed); /* it was parsed from JSON */
+        BUG_IF(!printed); /* cannot fail, because the value was parsed from JSON */
     }
 }
 

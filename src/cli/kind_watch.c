@@ -5,20 +5,21 @@
 #include "lang/json.h"
 
 enum {
-    LINE_LONGEST = 16 << 20, /* maximum length of a line in bytes */
-    SILENCE_MS = 60 * 1000,  /* an idle server sends a keepalive every 15 seconds */
+    LINE_MAX_BYTES = 16 << 20,   /* maximum length of a line in bytes */
+    IDLE_TIMEOUT_MS = 60 * 1000, /* an idle server sends a keepalive every 15 seconds */
 };
 
 typedef struct KindWatch {
     Invocation *invocation;
     const Kind *kind;
-    Arena round; /* for one connection, and for objects until the list is complete */
+    Arena round; /* memory of one connection, including the objects until the list is complete */
     List *items;
-    Buf line, last;  /* being received; and the last one that was printed */
-    bool is_synced;  /* the list was received in this connection */
-    bool was_synced; /* the list was received in any connection */
-    bool is_over;
-    Error err; /* reason; none if the output was closed, which is reported when the program ends */
+    Buf line, last;  /* the line being received, and the last line that was printed */
+    bool is_synced;  /* the complete list was received on this connection */
+    bool was_synced; /* the complete list was received at least once */
+    bool is_finished;
+    Error
+        err; /* why it is finished; none if the output was closed, which is reported when the program exits */
     Reconnect reconnect;
 } KindWatch;
 
@@ -29,8 +30,7 @@ static bool is_json(const KindWatch *watch)
     return invocation_prints(watch->invocation, "json");
 }
 
-/* Prints "changed  web1  alive  ...": the columns of the table above. A change of other fields is
- * not printed again and again, such as the progress of a run. */
+/* Prints "changed  web1  alive  ...": with the columns of the table above. Changes of other fields, such as the progress of a run, are not printed. */
 static void print_line(KindWatch *watch, Str type, Value object)
 {
     AUTO_CLEAR(Arena) arena;
@@ -47,7 +47,7 @@ static void print_change(KindWatch *watch, Str type, Value object)
 {
     bool is_deleted = str_eq_c(type, "deleted");
     if (invocation_prints(watch->invocation, "name")) {
-        if (!is_deleted) { /* -o name lists only existing objects */
+        if (!is_deleted) { /* -o name prints only existing objects */
             output_line(watch->invocation->out, "%" STR_FMT, STR_ARG(object_name(object)));
         }
     } else if (is_deleted) {
@@ -72,14 +72,14 @@ static void print_all(KindWatch *watch)
 
 /* --- Events ---------------------------------------------------------------------------------- */
 
-static bool bad_line(KindWatch *watch)
+static bool fail_line(KindWatch *watch)
 {
-    watch->is_over = true;
+    watch->is_finished = true;
     return error_set(&watch->err, ERROR_OS,
                      "the server's response is not a watch; is it a different version?");
 }
 
-static bool take_line(KindWatch *watch, Str line)
+static bool handle_line(KindWatch *watch, Str line)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -89,14 +89,14 @@ static bool take_line(KindWatch *watch, Str line)
         return true; /* keepalive */
     }
     if (!json_parse_text(&arena, line, NULL, &event, &err)) {
-        return bad_line(watch);
+        return fail_line(watch);
     }
     Str type = value_get_text(event, "type");
     Value object = value_get_map(event, "object");
     bool is_object =
         str_eq_c(type, "added") || str_eq_c(type, "changed") || str_eq_c(type, "deleted");
     if (type.len == 0 || (is_object && object.kind != VALUE_MAP)) {
-        return bad_line(watch);
+        return fail_line(watch);
     }
     if (str_eq_c(type, "heartbeat")) {
         return true;
@@ -116,10 +116,10 @@ static bool take_line(KindWatch *watch, Str line)
             print_all(watch);
         }
     }
-    return !str_eq_c(type, "resync"); /* the server starts over */
+    return !str_eq_c(type, "resync"); /* "resync": the server will send the list again */
 }
 
-static bool read_chunk(void *context, Str bytes)
+static bool on_chunk(void *context, Str bytes)
 {
     KindWatch *watch = context;
     bool should_continue = true;
@@ -127,17 +127,17 @@ static bool read_chunk(void *context, Str bytes)
         size_t end = str_find(bytes, STR("\n"), 0);
         buf_put(&watch->line, str_slice(bytes, 0, end));
         if (watch->line.overflow) {
-            return bad_line(watch);
+            return fail_line(watch);
         }
         if (end == STR_NOT_FOUND) {
             break;
         }
-        should_continue = take_line(watch, buf_str(&watch->line));
+        should_continue = handle_line(watch, buf_str(&watch->line));
         buf_reset(&watch->line);
         bytes = str_from_offset(bytes, end + 1);
     }
     if (!stream_flush(watch->invocation->out)) {
-        watch->is_over = true;
+        watch->is_finished = true;
         return false;
     }
     return should_continue;
@@ -169,9 +169,9 @@ static int follow(KindWatch *watch, const char *selector)
 {
     Invocation *invocation = watch->invocation, quiet = *invocation;
     const ClusterEndpoint *endpoint = &watch->reconnect.endpoint;
-    ClusterStreamHandler handler = { .on_chunk = read_chunk,
+    ClusterStreamHandler handler = { .on_chunk = on_chunk,
                                      .context = watch,
-                                     .idle_timeout_ms = SILENCE_MS };
+                                     .idle_timeout_ms = IDLE_TIMEOUT_MS };
     ClusterRequest request = { .method = "GET", .target = target(watch, selector) };
     quiet.arena = &watch->round;
     for (;;) {
@@ -180,10 +180,10 @@ static int follow(KindWatch *watch, const char *selector)
         begin_round(watch);
         bool ok = reconnect_check(&watch->reconnect, &err) &&
                   cluster_stream_at(&quiet, endpoint, &request, &handler, &refusal, &err);
-        if (ok && !watch->is_over && !watch->was_synced) {
-            (void)bad_line(watch);
+        if (ok && !watch->is_finished && !watch->was_synced) {
+            (void)fail_line(watch);
         }
-        if (watch->is_over) {
+        if (watch->is_finished) {
             return watch->err.kind == ERROR_NONE
                        ? EXIT_FAILED
                        : cluster_report_error_at(invocation, endpoint, &watch->err, true);
@@ -191,7 +191,8 @@ static int follow(KindWatch *watch, const char *selector)
         if (ok) {
             err = (Error){ 0 };
         }
-        if (!watch->was_synced || !reconnect_helps(&watch->reconnect, &err, refusal.responded)) {
+        if (!watch->was_synced ||
+            !reconnect_is_useful(&watch->reconnect, &err, refusal.responded)) {
             refusal.responded = refusal.responded || err.kind == ERROR_CONFLICT;
             return cluster_report_refusal_at(invocation, endpoint, &refusal, &err);
         }
@@ -203,8 +204,8 @@ int kind_watch(Invocation *invocation, const Kind *kind, const char *selector)
 {
     KindWatch watch = { .invocation = invocation,
                         .kind = kind,
-                        .line = buf_make(LINE_LONGEST),
-                        .last = buf_make(LINE_LONGEST) };
+                        .line = buf_make(LINE_MAX_BYTES),
+                        .last = buf_make(LINE_MAX_BYTES) };
     if (output_wants_value(invocation) && !is_json(&watch)) {
         return usage_error(invocation, "--watch supports only -o table, name and json");
     }

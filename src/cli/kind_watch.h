@@ -3,7 +3,7 @@
 
 #include "cli/kind_print.h"
 
-/* For verbs that list. */
+/* Option of verbs that list objects. */
 #define WATCH_OPTION                                                                 \
     {                                                                                \
         .name = "watch", .letter = 'w', .help = "keep printing changes until Ctrl-C" \

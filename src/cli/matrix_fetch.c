@@ -4,7 +4,7 @@
 #include "cli/kind_print.h"
 
 enum {
-    IDLE_MS = 60 * 1000,
+    IDLE_TIMEOUT_MS = 60 * 1000,
     /* maximum number of requests for logs of single nodes; beyond that, the entire log is faster */
     REQUESTS_MAX = 32,
 };
@@ -14,7 +14,7 @@ static int fetch_events(Invocation *invocation, Str target,
 {
     ClusterStreamHandler handler = { .on_chunk = add_chunk,
                                      .context = context,
-                                     .idle_timeout_ms = IDLE_MS };
+                                     .idle_timeout_ms = IDLE_TIMEOUT_MS };
     ClusterRefusal refusal = { .target = target };
     Error err;
     return cluster_stream(invocation, &(ClusterRequest){ .method = "GET", .target = target },

@@ -8,7 +8,7 @@
 /* Fetches and folds all nodes and all events of a run. Reports a failure and returns its exit
  * code. */
 int matrix_fetch(Invocation *invocation, Value run, RunMatrix *matrix, FleetReport *out);
-/* The events of one of its nodes, for the steps that it has. Returns the exit code. */
+/* Fetches the events of one node. Returns the exit code. */
 int matrix_fetch_node(Invocation *invocation, Value run, Str node, RunMatrix *matrix);
 /* Fetches and folds the changes of a run whose nodes are known, with the events of one node per
  * digest. Returns the exit code. */

@@ -7,7 +7,7 @@
 #include "sys/terminal.h"
 
 enum {
-    SHOWN_MAX = 20 /* maximum number of names on a line */
+    SHOWN_MAX = 20 /* maximum number of names printed */
 };
 
 static void add(NodesChoice *choice, Str name)
@@ -21,7 +21,7 @@ static void add(NodesChoice *choice, Str name)
 }
 
 /* Adds the nodes that match the pattern, or all if it is empty. Returns their number. */
-static uint32_t add_like(NodesChoice *choice, const List *nodes, Str pattern, bool pending)
+static uint32_t add_matching(NodesChoice *choice, const List *nodes, Str pattern, bool pending)
 {
     uint32_t found = 0;
     for (uint32_t i = 0; i < nodes->len; i++) {
@@ -44,21 +44,21 @@ static int choose_by_selector(Invocation *invocation, const SelectorInput *selec
     if (code != EXIT_OK) {
         return code;
     }
-    out->is_searched = true;
+    out->is_pattern = true;
     out->names = ARENA_ARRAY(invocation->arena, Str, object_items(list)->len + 1);
-    return add_like(out, object_items(list), STR_EMPTY, pending) > 0
+    return add_matching(out, object_items(list), STR_EMPTY, pending) > 0
                ? EXIT_OK
-               : selector_input_none(invocation, selector);
+               : selector_input_no_match(invocation, selector);
 }
 
-static int choose_by_words(Invocation *invocation, const char **words, uint32_t count, bool pending,
+static int choose_by_names(Invocation *invocation, const char **words, uint32_t count, bool pending,
                            NodesChoice *out)
 {
     Value list = value_null();
     for (uint32_t i = 0; i < count; i++) {
-        out->is_searched = out->is_searched || glob_is_pattern(str_from_c(words[i]));
+        out->is_pattern = out->is_pattern || glob_is_pattern(str_from_c(words[i]));
     }
-    if (out->is_searched) {
+    if (out->is_pattern) {
         int code = kind_fetch(invocation, kind_find(STR("Node")), NULL, &list);
         if (code != EXIT_OK) {
             return code;
@@ -69,7 +69,7 @@ static int choose_by_words(Invocation *invocation, const char **words, uint32_t 
         Str word = str_from_c(words[i]);
         if (!glob_is_pattern(word)) {
             add(out, word);
-        } else if (add_like(out, object_items(list), word, pending) == 0) {
+        } else if (add_matching(out, object_items(list), word, pending) == 0) {
             output_line(invocation->err, "no node matches '%" STR_FMT "'; nothing was done",
                         STR_ARG(word));
             return EXIT_NOT_MATCHED;
@@ -94,13 +94,13 @@ int nodes_choose(Invocation *invocation, const char **words, uint32_t count, boo
         return usage_error(invocation, "NODE or --selector is required");
     }
     return selector.is_given ? choose_by_selector(invocation, &selector, pending, out)
-                             : choose_by_words(invocation, words, count, pending, out);
+                             : choose_by_names(invocation, words, count, pending, out);
 }
 
 void nodes_choice_show(const Invocation *invocation, const NodesChoice *choice, const char *does)
 {
     Buf names = buf_make_in(invocation->arena, BUF_UNLIMITED);
-    if (!choice->is_searched) {
+    if (!choice->is_pattern) {
         return;
     }
     for (uint32_t i = 0; i < choice->count && i < SHOWN_MAX; i++) {
@@ -122,7 +122,7 @@ bool nodes_choice_confirm(const Invocation *invocation, const NodesChoice *choic
     Error err;
     nodes_choice_show(invocation, choice, does);
     *code = EXIT_OK;
-    if (!choice->is_searched || invocation_flag(invocation, "yes")) {
+    if (!choice->is_pattern || invocation_flag(invocation, "yes")) {
         return true;
     }
     if (!terminal_is_available()) {

@@ -116,7 +116,7 @@ int output_yaml(const Invocation *invocation, Value value)
     List one = { .items = &value, .len = 1 };
     Error err;
     bool printed = yaml_print_all(&out, &one, &yaml_style, &err);
-    BUG_IF(!printed); /* it was parsed from JSON */
+    BUG_IF(!printed); /* cannot fail, because the value was parsed from JSON */
     stream_put(invocation->out, buf_str(&out));
     return EXIT_OK;
 }

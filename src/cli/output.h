@@ -8,15 +8,13 @@ typedef enum OutputLayout {
     OUTPUT_LINES, /* JSON with one line per value */
 } OutputLayout;
 
-/* Prints a value to standard output as `-o` says (json, yaml or jsonpath=). YAML shows secrets with
- * their tags, which JSON cannot represent. A value that cannot be printed is a problem. Returns the
- * exit code. */
+/* Prints a value to standard output in the format that `-o` selects (json, yaml or jsonpath=). YAML shows secrets with their tags, which JSON cannot represent. A value that cannot be printed is a problem. Returns the exit code. */
 int output_value(Inputs *inputs, const Invocation *invocation, OutputLayout layout, Value value);
 /* The same for a value from the program or server, with one line per value. */
 int output_response(const Invocation *invocation, Value value);
-/* The same as YAML, whatever `-o` says. */
+/* The same, always as YAML. */
 int output_yaml(const Invocation *invocation, Value value);
-/* Checks `-o` before anything is done; reports an error and returns false if it is invalid. */
+/* Validates `-o` before anything is done. Returns false after reporting an error. */
 bool output_check(const Invocation *invocation);
 /* Whether `-o` requests a value: JSON, YAML, or parts of it (jsonpath=, see cli/json_path.h). */
 bool output_wants_value(const Invocation *invocation);

@@ -9,7 +9,7 @@ enum {
     PLAN_MAX = 256 << 20 /* size limit of a saved plan, in bytes */
 };
 
-/* PATH may be a saved plan, which then replaces the options. */
+/* PATH may be a saved plan, which takes the place of the options. */
 static bool read_plan(const Invocation *invocation, bool checks_owner, RunConfig *config,
                       Value *plan, bool *found, Error *err)
 {
@@ -18,7 +18,7 @@ static bool read_plan(const Invocation *invocation, bool checks_owner, RunConfig
     *found = false;
     if (file_is_directory(config->path) ||
         !file_read_head(arena, config->path, PLAN_FILE_HEAD, &text, err) || !plan_file_is(text)) {
-        return true; /* a site, or an error that is reported later */
+        return true; /* a site, or an error that will be reported later */
     }
     bool read = checks_owner ? file_read_trusted(arena, config->path, PLAN_MAX, &text, err)
                              : file_read(arena, config->path, PLAN_MAX, &text, err);
@@ -40,7 +40,7 @@ static bool is_omitted(Value plan, Str name)
     return false;
 }
 
-static bool is_define(const Given *given)
+static bool is_define(const GivenOption *given)
 {
     return strcmp(given->option->name, "define") == 0;
 }
@@ -52,7 +52,7 @@ static bool is_same_list(const Invocation *invocation, const char *option, bool 
     Value planned = *value_get(plan, str_from_c(key));
     uint32_t count = 0;
     for (uint32_t i = 0; i < invocation->given_count; i++) {
-        const Given *given = &invocation->given[i];
+        const GivenOption *given = &invocation->given[i];
         if (strcmp(given->option->name, option) != 0 ||
             (is_define(given) && is_omitted(plan, define_name(str_from_c(given->value))))) {
             continue;
@@ -70,8 +70,7 @@ static bool is_same_list(const Invocation *invocation, const char *option, bool 
     return count == 0 || !value_is_sequence(planned) || count == planned.list->len;
 }
 
-/* A plan is for one root, one node and one set of values. A different one on the command line is an
- * error. */
+/* A plan was made for one root, one node and one set of values. Different ones on the command line are an error. */
 static bool agrees_with_plan(const Invocation *invocation, Value plan)
 {
     static const struct {
@@ -102,7 +101,7 @@ static bool agrees_with_plan(const Invocation *invocation, Value plan)
 static bool is_given(const Invocation *invocation, Str name)
 {
     for (uint32_t i = 0; i < invocation->given_count; i++) {
-        const Given *given = &invocation->given[i];
+        const GivenOption *given = &invocation->given[i];
         if (is_define(given) && str_eq(define_name(str_from_c(given->value)), name)) {
             return true;
         }
@@ -130,7 +129,7 @@ bool plan_input_complete(const Invocation *invocation, Value plan, RunConfig *co
         defines[i] = config->defines[i];
     }
     for (uint32_t i = 0; i < invocation->given_count; i++) {
-        const Given *given = &invocation->given[i];
+        const GivenOption *given = &invocation->given[i];
         if (is_define(given) && is_omitted(plan, define_name(str_from_c(given->value)))) {
             defines[count++] = given->value;
         }
@@ -140,7 +139,7 @@ bool plan_input_complete(const Invocation *invocation, Value plan, RunConfig *co
     return true;
 }
 
-/* The author of a plan decides for which node and with which values the site is applied. */
+/* A plan determines for which node and with which values the site is applied, so it must come from a trusted user. */
 static int refuse_untrusted(Invocation *invocation, const char *path, const Error *err)
 {
     Inputs inputs;

@@ -1,4 +1,4 @@
-/* Problems of a site that were found by a server. */
+/* Problems of a site that a server found. */
 #pragma once
 
 #include "base/problems.h"

@@ -5,13 +5,13 @@
 #include "sys/clock.h"
 
 enum {
-    FAILURES_MAX = 5, /* number of failures after which the delay stops growing */
-    DENIED_MAX = 3,   /* a starting server opens its socket before it sets permissions */
-    HEALTH_MS = 5000,
+    BACKOFF_FAILURES_MAX = 5, /* number of failures after which the delay stops growing */
+    DENIED_MAX =
+        3, /* ERROR_DENIED may be temporary: a starting server opens its socket before it sets the permissions */
+    HEALTH_TIMEOUT_MS = 5000,
 };
 
-/* Empty if the server does not report it. Uses a separate arena: a server may be unreachable for
- * days. */
+/* Queries the name of the cluster; empty if the server does not report it. Uses a separate arena, because a server may be unreachable, and queried again, for days. */
 static bool query_cluster(const Reconnect *reconnect, Arena *arena, Str *out, Error *err)
 {
     Invocation quiet = *reconnect->invocation;
@@ -22,7 +22,7 @@ static bool query_cluster(const Reconnect *reconnect, Arena *arena, Str *out, Er
     if (!cluster_exchange_at(&quiet, &reconnect->endpoint,
                              &(ClusterRequest){ .method = "GET",
                                                 .target = STR("/v1/health"),
-                                                .timeout_ms = HEALTH_MS },
+                                                .timeout_ms = HEALTH_TIMEOUT_MS },
                              NULL, &response, err)) {
         return false;
     }
@@ -46,13 +46,14 @@ bool reconnect_init(Reconnect *reconnect, Invocation *invocation, const char *wh
     return true;
 }
 
-bool reconnect_helps(const Reconnect *reconnect, const Error *err, bool responded)
+bool reconnect_is_useful(const Reconnect *reconnect, const Error *err, bool responded)
 {
     switch (err->kind) {
     case ERROR_NONE:
     case ERROR_UNAVAILABLE:
     case ERROR_TIMEOUT:
-    case ERROR_LIMIT: return true; /* the server's limit on watches; others will end */
+    case ERROR_LIMIT:
+        return true; /* the server's limit on watches; retrying helps once others have ended */
     case ERROR_DENIED:
         return !responded && reconnect->endpoint.is_local && reconnect->failures < DENIED_MAX;
     case ERROR_NOT_FOUND:
@@ -80,7 +81,8 @@ void reconnect_wait(Reconnect *reconnect, const Error *err)
     stream_flush(invocation->err);
     reconnect->reported = *err;
     reconnect->failures++;
-    uint32_t counted = reconnect->failures < FAILURES_MAX ? reconnect->failures : FAILURES_MAX;
+    uint32_t counted =
+        reconnect->failures < BACKOFF_FAILURES_MAX ? reconnect->failures : BACKOFF_FAILURES_MAX;
     clock_sleep_ms(backoff_ms(counted, random_seed()), NULL);
 }
 

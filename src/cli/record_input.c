@@ -19,7 +19,7 @@ static bool report_error(Invocation *invocation, const Error *err, int *code)
     return false;
 }
 
-/* NULL: the one in the root. A default of the option is for clusters. */
+/* NULL: the directory in the root. A default of the option is for cluster commands. */
 static const char *state_dir(const Invocation *invocation)
 {
     return invocation_flag(invocation, "state-dir") ? invocation_text(invocation, "state-dir")

@@ -60,8 +60,7 @@ const RefusalRow *refusal_row_of_status(int status)
     return row;
 }
 
-/* Errors that are not refusals (ERROR_OS) map to the last row, since the server itself did not
- * fail. */
+/* Errors that are not from a server (ERROR_OS) map to the last row. */
 static const RefusalRow *refusal_row_of_kind(ErrorKind kind)
 {
     const RefusalRow *row = refusal_rows;
@@ -71,8 +70,7 @@ static const RefusalRow *refusal_row_of_kind(ErrorKind kind)
     return row;
 }
 
-/* The command that lists the names of an endpoint: "nodes" for facts, which belong to nodes. Empty
- * if there is none. */
+/* Returns the command that lists the names that an endpoint accepts: "nodes" for facts, which belong to nodes. Empty if there is none. */
 static Str list_command_of(Str plural)
 {
     Str name = str_eq_c(plural, "facts") ? STR("nodes") : plural;
@@ -98,7 +96,7 @@ static Str hint_of(Arena *arena, const RefusalRow *row, const RefusedRequest *re
 
 /* --- Fields ---------------------------------------------------------------------------------- */
 
-/* Servers put advice after a semicolon; in a problem it becomes the hint. */
+/* In a server's message, advice follows a semicolon; in a problem, it becomes the hint. */
 static Str split_advice(Str *detail)
 {
     static const char *const starts[] = { "; did you mean ", "; write ", "; expected " };
@@ -113,7 +111,7 @@ static Str split_advice(Str *detail)
     return STR_EMPTY;
 }
 
-/* Underlines one word from the column on, since the length of the error is unknown. */
+/* Underlines the word at the column, since the length of the invalid part is unknown. */
 static void find_part(const Sources *sources, Value text, uint32_t column, uint32_t *start,
                       uint32_t *length)
 {

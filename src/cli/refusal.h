@@ -8,13 +8,14 @@
 #include "lang/value.h"
 
 typedef struct RefusalRow {
-    /* of the API, such as "not-found"; NULL in the last row, which matches everything else */
+    /* code of the API, such as "not-found"; NULL in the last row, which matches everything else */
     const char *code;
     int status;
     ErrorKind kind;      /* determines the exit code */
     const char *problem; /* "E0853" */
     const char *hint;    /* "" if the server's message is sufficient */
-    const char *of_kind; /* hint for an object; "{}" stands for "nodes"; NULL: use `hint` */
+    const char *
+        of_kind; /* hint for requests about an object, where "{}" is replaced by the plural ("nodes"); NULL: use `hint` */
 } RefusalRow;
 
 /* Returns the last row if no other matches. */

@@ -42,7 +42,7 @@ static Str distrust_hint(Arena *arena, Str server, Str name, const Error *err)
                         STR_ARG(login_command(arena, server, name)));
 }
 
-/* Returns "port 1338" or "ports 1338, 4444", of all servers that were tried. */
+/* Returns "port 1338" or "ports 1338, 4444", the ports of all servers that were tried. */
 static Str ports_text(Arena *arena, const Context *context)
 {
     Buf text = buf_make_in(arena, BUF_UNLIMITED);

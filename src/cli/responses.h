@@ -12,7 +12,7 @@
 
 typedef struct Responses {
     Invocation *invocation;
-    bool is_document; /* false: text, printed as it arrives */
+    bool is_document; /* false: text, printed as responses arrive */
     List *items, *problems;
     int worst; /* highest exit code so far */
 } Responses;
@@ -32,7 +32,7 @@ typedef struct EachRequest {
     const char *prefix; /* target before the name, such as "/v1/nodes/" */
     const char *suffix; /* target after the name, such as "/ping"; or "" */
     Str body;           /* JSON; may be empty */
-    const char *done;   /* text printed after the name, such as "is removed" */
+    const char *done;   /* text printed after the name on success, such as "is removed" */
     /* prints the text output instead; may be NULL */
     void (*print)(const Invocation *invocation, Str name, Value response);
 } EachRequest;

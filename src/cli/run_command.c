@@ -77,14 +77,16 @@ static bool get_order(const Invocation *invocation, RunConfig *out)
     out->workers = 1;
     out->max_wait_us = -1;
     if (option_find(invocation->command, invocation->verb, STR("order")) == NULL) {
-        return true; /* the command loads a site without running it */
+        return true; /* the command only loads the site and has no such option */
     }
     const char *order = invocation_text(invocation, "order");
     const char *workers = invocation_text(invocation, "workers");
     const char *wait = invocation_text(invocation, "max-wait");
     int64_t number = 1;
     if (order != NULL) {
-        (void)order_mode_from_name(str_from_c(order), &out->order); /* one of the choices */
+        (void)order_mode_from_name(
+            str_from_c(order),
+            &out->order); /* cannot fail, because the parser has checked the choice */
     }
     if (workers != NULL &&
         (!str_to_i64(str_from_c(workers), &number) || number < 1 || number > WORKERS_MAX)) {
@@ -144,8 +146,7 @@ static bool get_run_id(const Invocation *invocation, RunConfig *out)
     return true;
 }
 
-/* Variables from the agent are in its first message, where other processes do not see their
- * values. */
+/* The agent passes variables in its first message, where other processes cannot see their values. */
 static bool get_control(const Invocation *invocation, RunConfig *out)
 {
     RunStart start;
@@ -285,7 +286,7 @@ static void report_lost_events(const Invocation *invocation, const RunEvents *ev
     }
 }
 
-/* Ends the events of a run that could not be finished. The exit code reports the same. */
+/* Writes the final event of a run that failed prematurely. The exit code reports the same. */
 static int fail_events(const Invocation *invocation, RunEvents *events, const char *result,
                        Str reason, const Problems *problems, int code)
 {
@@ -298,7 +299,7 @@ static int fail_events(const Invocation *invocation, RunEvents *events, const ch
 
 /* --- Running ---------------------------------------------------------------------------------- */
 
-/* Prints an empty report if one is expected, and the reason in any case. */
+/* Prints the reason, and an empty report if one is expected. */
 static int report_no_match(Invocation *invocation, Inputs *inputs, const Run *run)
 {
     const RunConfig *config = run_config(run);
@@ -316,7 +317,7 @@ static int report_no_match(Invocation *invocation, Inputs *inputs, const Run *ru
     return EXIT_NOT_MATCHED;
 }
 
-/* Flushes all output before the machine goes down. */
+/* Flushes all output, then shuts down the machine. */
 static bool shut_down_machine(Invocation *invocation, Run *run, Error *err)
 {
     if (!run_shutdown_ready(run, err)) {
@@ -328,8 +329,8 @@ static bool shut_down_machine(Invocation *invocation, Run *run, Error *err)
     return run_shutdown(run, err);
 }
 
-/* Another run holds the lock. This one has not started, and the agent starts it later. */
-static bool is_locked_out(const Inputs *inputs, const Error *err)
+/* Whether another run holds the lock. Then this run has not started, and the agent will start it again later. */
+static bool is_lock_held(const Inputs *inputs, const Error *err)
 {
     const Problems *problems = &inputs->problems;
     return err->kind == ERROR_CONFLICT && problems->count > 0 &&
@@ -339,14 +340,14 @@ static bool is_locked_out(const Inputs *inputs, const Error *err)
 static int report_failed_run(Invocation *invocation, Inputs *inputs, RunEvents *events,
                              const Error *err)
 {
-    bool is_locked = is_locked_out(inputs, err);
+    bool is_locked = is_lock_held(inputs, err);
     int code = run_report_error(invocation, inputs, err);
     return is_locked ? code
                      : fail_events(invocation, events, "failed", str_from_c(err->text),
                                    &inputs->problems, code);
 }
 
-/* The report is printed, but the remaining steps may still fail. */
+/* The report has been printed, but the remaining steps can still fail. */
 static bool finish(Invocation *invocation, Run *run, RunEvents *events, int code, Error *err)
 {
     const char *junit = invocation_text(invocation, "junit");
@@ -361,7 +362,7 @@ static int perform(Invocation *invocation, Inputs *inputs, Run *run, RunEvents *
 {
     ProgressMode mode;
     (void)progress_mode_from_name(str_from_c(invocation_text(invocation, "progress")),
-                                  invocation->moving_err, &mode);
+                                  invocation->can_redraw_err, &mode);
     RunProgress *progress = run_progress_new(invocation->arena, invocation->err, mode, run);
     RunView view = run_progress_view(progress);
     if (events != NULL) {
@@ -401,9 +402,8 @@ static bool is_secret_define(Run *run, const CommandWord *word)
            run_variable_is_secret(run, define_name(word->value));
 }
 
-/* The command that recreates the plan, with all of its options. For a secret it has a shell
- * variable that makes the shell fail unless it is set. */
-static Str plan_again_hint(const Invocation *invocation, Run *run, Value plan)
+/* Returns the command that recreates the plan, with all of its options. For each secret, it contains a shell variable whose expansion fails unless the variable is set. */
+static Str replan_hint(const Invocation *invocation, Run *run, Value plan)
 {
     Arena *arena = invocation->arena;
     CommandWords words = { 0 };
@@ -459,7 +459,7 @@ static bool check_plan(Invocation *invocation, const RunConfig *config, const Va
     }
     if (!plan_file_matches(*plan, run, &err)) {
         Problem *problem = problems_add(&inputs->problems, "E0718", NULL, 0, 0, "%s", err.text);
-        problem->hint = plan_again_hint(invocation, run, *plan);
+        problem->hint = replan_hint(invocation, run, *plan);
         (void)inputs_report(inputs, invocation);
         *code = error_kind_exit_code(err.kind);
         return false;
@@ -467,12 +467,12 @@ static bool check_plan(Invocation *invocation, const RunConfig *config, const Va
     return true;
 }
 
-/* The given options that decide only how the plan is shown, for the command that recreates it. */
+/* Returns the given options that only affect how the plan is shown, for the command that recreates it. */
 static Value shown_options(const Invocation *invocation)
 {
     List *options = list_new(invocation->arena, 4);
     for (uint32_t i = 0; i < invocation->given_count; i++) {
-        const Given *given = &invocation->given[i];
+        const GivenOption *given = &invocation->given[i];
         if (plan_file_is_shown_option(str_from_c(given->option->name))) {
             List *pair = list_new(invocation->arena, 2);
             list_push(invocation->arena, pair, value_string(str_from_c(given->option->name)));

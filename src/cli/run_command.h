@@ -11,7 +11,7 @@
       .argument = "FILE",                                                                     \
       .repeats = true,                                                                        \
       .word = WORD_FILE,                                                                      \
-      .alone = "verbose",                                                                     \
+      .flag_without_value = "verbose",                                                        \
       .help = "variables from a YAML or JSON file; later files win; -v alone: --verbose" },   \
         { .name = "define",                                                                   \
           .letter = 'D',                                                                      \
@@ -74,11 +74,10 @@ MUST_CHECK bool run_config_get(const Invocation *invocation, RunConfig *out);
 
 /* Reports an error that has no location. Returns the exit code. */
 int run_report_error(Invocation *invocation, Inputs *inputs, const Error *err);
-/* The same after the report was printed: standard output must be a single JSON text. */
+/* The same after the report was printed; does not write to standard output, which must be a single JSON text. */
 int run_report_late_error(const Invocation *invocation, const Error *err);
 
-/* Loads, runs and prints. Returns the exit code. With `out` (--out of plan) saves the plan there;
- * with `plan`, a saved one, refuses to apply if something has changed since. */
+/* Loads the site, runs its steps and prints the report. Returns the exit code. If `out` is set (--out of plan), saves the plan there. If `plan`, a saved plan, is set, fails if anything has changed since it was saved. */
 typedef struct RunOrder {
     const char *out;
     const Value *plan;

@@ -52,13 +52,13 @@ bool run_fold_add(void *context, Str bytes)
 
 /* --- Folding ---------------------------------------------------------------------------------- */
 
-/* Blocked steps follow from failures, and are not part of a digest. */
+/* Blocked steps are consequences of failures, and are not part of a digest. */
 static bool has_detail(StepResult result)
 {
     return result == RESULT_CHANGED || result == RESULT_FAILED || result == RESULT_UNKNOWN;
 }
 
-/* The set of digests that have a detail, as bytes, so that equal sets can be compared. */
+/* Returns the set of digests whose nodes have a detail, as bytes, so that sets can be compared. */
 static Str set_of(const RunFold *fold, const MatrixDetail *detail, Buf *key)
 {
     buf_reset(key);

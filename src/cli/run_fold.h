@@ -1,7 +1,7 @@
 /* The changes of a run across nodes, or of a plan: each distinct change once, with its nodes.
  *
- * Nodes with the same digest (run/report.h) have the same changes, so the events of one of them
- * describe them. Changes that the same nodes have are one section. Pure.
+ * Nodes with the same digest (run/report.h) have the same changes, so the events of one node
+ * describe the changes of all of them. Changes that affect the same nodes form a section. Pure.
  *
  * Call order: run_fold_init(), events of the representatives, run_fold_finish(). */
 #pragma once
@@ -21,9 +21,9 @@ typedef struct FoldNode {
 typedef struct RunFold {
     Arena *arena;
     VEC(FoldNode) nodes;        /* all nodes of the run, sorted by name */
-    RunMatrix matrix;           /* the matrix of the representatives */
+    RunMatrix matrix;           /* the matrix of the representatives, one node for each digest */
     StrMap representatives;     /* name to index of the digest, plus 1 */
-    VEC(MatrixNodes) digests;   /* nodes of each digest */
+    VEC(MatrixNodes) digests;   /* the nodes of each digest */
     VEC(FoldSection) sections;  /* sections with failures first, then those with most nodes */
     uint32_t changes, failures; /* number of distinct changes and failures */
     uint32_t changing;          /* number of nodes with a digest */

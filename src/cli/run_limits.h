@@ -1,4 +1,4 @@
-/* Limits of the runs of the cluster on a node: options of `eden agent`. */
+/* Resource limits for runs of the cluster on a node: options of `eden agent`. */
 #pragma once
 
 #include "cli/invocation.h"
@@ -15,7 +15,7 @@
         .help = "maximum number of processes and threads in a run, or 'none'"                   \
     }
 
-/* `memory` is the machine's memory in bytes. Fails with ERROR_INVALID. */
+/* Parses a limit. `memory` is the machine's memory in bytes. Fails with ERROR_INVALID. */
 MUST_CHECK bool run_memory_parse(Str text, int64_t memory, int64_t *out, Error *err);
 MUST_CHECK bool run_tasks_parse(Str text, int64_t *out, Error *err);
 

@@ -165,7 +165,7 @@ static Str detail_key(Arena *arena, const MatrixDetail *detail, Str node)
     Str *texts[TEXTS];
     texts_of(&normalized, texts);
     if (normalized.result == RESULT_FAILED && normalized.message.len > 0) {
-        normalized.reason = STR_EMPTY; /* the reason is a comment, such as the command */
+        normalized.reason = STR_EMPTY; /* the reason is only a comment, such as the command */
     }
     buf_put_format(&key, "%u,%d,%lld:", detail->step, (int)detail->result,
                    (long long)detail->exit_code);
@@ -181,7 +181,7 @@ static void keep_texts(RunMatrix *matrix, MatrixDetail *detail)
     Str *texts[TEXTS];
     texts_of(detail, texts);
     for (size_t i = 0; i < TEXTS; i++) {
-        /* What happened has twice the room of how. */
+        /* What happened may take up twice as much memory as how it happened. */
         size_t max = i < 4 ? 2 * (size_t)MATRIX_TEXTS_MAX : MATRIX_TEXTS_MAX;
         if (matrix->text_bytes + texts[i]->len > max) {
             detail->is_truncated = detail->is_truncated || texts[i]->len > 0;
@@ -194,7 +194,7 @@ static void keep_texts(RunMatrix *matrix, MatrixDetail *detail)
     }
 }
 
-/* Returns the index of the detail plus 1; 0: there are too many. */
+/* Returns the index of the detail plus 1; 0: there are too many details. */
 static uint32_t add_detail(RunMatrix *matrix, Arena *scratch, uint32_t node, uint32_t step,
                            StepResult result, Value event)
 {
@@ -256,8 +256,7 @@ static void on_step(RunMatrix *matrix, MatrixNode *node, Value event)
         known->job = arena_copy(matrix->arena, value_get_text(event, "job"));
         known->action = arena_copy(matrix->arena, value_get_text(event, "action"));
     }
-    /* An interrupted run is repeated, and its second attempt reports what the first one did as
-     * done. */
+    /* An interrupted run is repeated. For the second attempt, what the first one changed is already done, so keep the first result. */
     if (node->attempt > 1 && result == RESULT_OK && *cell != 0 &&
         cell_result(*cell) == RESULT_CHANGED) {
         return;
@@ -338,7 +337,7 @@ void run_matrix_add_node(RunMatrix *matrix, Value node)
 
 /* --- Order ------------------------------------------------------------------------------------ */
 
-/* Possible changes are sorted among the changes, in the order of the site. */
+/* Sorts possible changes together with changes, in the order of the site. */
 unsigned run_matrix_severity(Str outcome)
 {
     static const char *const worst_first[] = { "failed",  "silent",  "canceled", "blocked",
@@ -452,7 +451,7 @@ static int compare_details(const void *a, const void *b)
     return order != 0 ? order : compare_numbers(x->index, y->index);
 }
 
-/* Removes details that no node has anymore, because the step was repeated. */
+/* Removes details that no longer apply to any node, because the step was repeated. */
 static void sort_details(RunMatrix *matrix)
 {
     Arena *arena = matrix->arena;
@@ -596,7 +595,7 @@ const MatrixNode *run_matrix_first(const RunMatrix *matrix, const MatrixGroup *g
     return &matrix->nodes.items[group->nodes.items[0]];
 }
 
-bool run_matrix_is_quiet(const MatrixStep *step)
+bool run_matrix_is_unchanged(const MatrixStep *step)
 {
     return step->counts[RESULT_OK] + step->counts[RESULT_SKIPPED] == step->nodes;
 }

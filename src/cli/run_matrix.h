@@ -19,8 +19,10 @@
 
 enum {
     MATRIX_RESULTS = RESULT_UNKNOWN + 1,
-    MATRIX_TEXTS_MAX = 64 << 20, /* maximum size of all details; texts beyond that are omitted */
-    MATRIX_CELLS_MAX = 16 << 20, /* results of all nodes; those beyond are omitted */
+    MATRIX_TEXTS_MAX =
+        64 << 20, /* maximum total size of all details; texts beyond that are omitted */
+    MATRIX_CELLS_MAX =
+        16 << 20, /* maximum number of results of all nodes; further ones are omitted */
 };
 
 /* Several nodes, as indexes into RunMatrix.nodes. */
@@ -31,7 +33,7 @@ typedef struct MatrixNodes {
 
 typedef struct MatrixStep {
     Str id;
-    Str job, action;                 /* empty: no node has reached it */
+    Str job, action;                 /* action of the step; empty: no node has reached it */
     uint32_t counts[MATRIX_RESULTS]; /* number of nodes by result; RESULT_PENDING: not reached */
     uint32_t nodes;                  /* number of nodes that have it */
     uint32_t next;                   /* private: index of the following step, plus 1 */
@@ -42,11 +44,11 @@ typedef struct MatrixDetail {
     uint32_t step;
     StepResult result;
     Str cause;         /* "new", "drift", "intent" or empty */
-    Str reason;        /* why it is blocked or waiting, or a comment */
-    Str code, message; /* of the error */
+    Str reason;        /* why the step is blocked or waiting, or a comment */
+    Str code, message; /* code of the error */
     Str diff, out, error_out;
     Str changes;       /* JSON: {"mode":{"old":..,"new":..}}; empty: none */
-    bool is_truncated; /* some texts are incomplete */
+    bool is_truncated; /* some texts were truncated */
     bool has_exit_code;
     int64_t exit_code;
     MatrixNodes nodes;
@@ -82,8 +84,8 @@ typedef struct RunMatrix {
     uint64_t cell_count;       /* of all nodes */
     uint32_t no_cell;          /* private: stands for those that are omitted */
     bool is_incomplete;        /* texts or results were omitted */
-    int64_t removed_ms;        /* when the events were removed from the server; 0: they were not */
-    const StrMap *only;        /* names of the nodes whose events are used; NULL: all */
+    int64_t removed_ms;        /* when the events were removed from the server; 0: never */
+    const StrMap *only;        /* names of the nodes whose events are used; NULL: all nodes */
     StrMap node_indexes, step_indexes, detail_indexes; /* private; values are plus 1 */
     uint32_t first_step;                               /* private; index plus 1 */
     Buf partial;                                       /* private: an incomplete line */
@@ -106,15 +108,14 @@ void run_matrix_finish(RunMatrix *matrix);
 
 /* Returns false if the node does not have the step. RESULT_PENDING: it was not reached. */
 bool run_matrix_result(const RunMatrix *matrix, uint32_t node, uint32_t step, StepResult *out);
-/* Replaces the name of the node in the texts of a detail that nodes outside of the matrix have,
- * too. */
+/* Replaces the name of the node in the texts of a detail that also applies to nodes outside of the matrix. */
 void run_matrix_hide_names(const RunMatrix *matrix, MatrixDetail *detail);
-/* Returns NULL if the result has no detail. */
+/* Returns the detail of a result; NULL if it has none. */
 const MatrixDetail *run_matrix_detail(const RunMatrix *matrix, uint32_t node, uint32_t step);
 const MatrixNode *run_matrix_first(const RunMatrix *matrix, const MatrixGroup *group);
-/* Whether all nodes that have the step had nothing to do or skipped it. */
-bool run_matrix_is_quiet(const MatrixStep *step);
-/* The rank of an outcome of a node or result of a step; 0 is the worst. */
+/* Whether the step was "ok" or skipped on all nodes that have it. */
+bool run_matrix_is_unchanged(const MatrixStep *step);
+/* Returns the rank of a node's outcome or a step's result; 0 is the worst. */
 unsigned run_matrix_severity(Str outcome);
 /* "web1, web2 and 410 more": at most `shown` names. */
 Str run_matrix_names(const RunMatrix *matrix, Arena *arena, const MatrixNodes *nodes,

@@ -88,7 +88,7 @@ int run_names_no_run(Invocation *invocation, Str id, bool is_ambiguous)
     return EXIT_CONFLICT;
 }
 
-/* The distinct labels of the nodes, or the distinct values of one of them. */
+/* Returns the distinct labels of the nodes, or the distinct values of one label. */
 static Names labels_of(Arena *arena, const List *nodes, Str label)
 {
     StrMap seen;

@@ -9,7 +9,7 @@
 #include "lang/json.h"
 #include "sys/sha256.h"
 
-#define COMMAND_STEP "exec#command" /* the name that the agent gives the step */
+#define COMMAND_STEP "exec#command" /* the name of the step, as set by the agent */
 
 enum {
     NAMES_SHOWN = 8,
@@ -24,7 +24,7 @@ void run_outputs_init(RunOutputs *outputs, Arena *arena)
 
 /* --- Grouping -------------------------------------------------------------------------------- */
 
-/* An exit code needs no explanation; the error message may also quote the output. */
+/* If there is an exit code, the error message is not needed; it may also repeat the output. */
 static RunOutput read_result(Value event)
 {
     const Value *code = value_get(event, STR("exit_code"));
@@ -88,7 +88,7 @@ static RunOutput *group_of(RunOutputs *outputs, Arena *scratch, RunOutput *resul
     return &outputs->groups.items[index - 1];
 }
 
-/* A command is executed once. If a node has another result, the first one is used. */
+/* A command is executed only once. If a node reports a second result, it is ignored. */
 void run_outputs_add(RunOutputs *outputs, Str line)
 {
     AUTO_CLEAR(Arena) scratch;
@@ -121,7 +121,7 @@ static bool has_failed(const RunOutput *output)
     return output->error.len > 0 || output->exit_code != 0;
 }
 
-/* Failures are last, next to the summary. */
+/* Failures are printed last, next to the summary. */
 static int compare_groups(const void *a, const void *b)
 {
     const RunOutput *left = a, *right = b;

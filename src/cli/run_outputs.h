@@ -13,17 +13,17 @@ enum {
 typedef struct RunOutput {
     bool has_exit_code;
     int64_t exit_code;
-    Str error; /* the error, unless the exit code is sufficient; may be empty */
+    Str error; /* the error; empty if the exit code is sufficient */
     Str out, err;
-    bool is_truncated; /* the texts are incomplete */
+    bool is_truncated; /* the texts were truncated */
     VEC(Str) nodes;
 } RunOutput;
 
 typedef struct RunOutputs {
     Arena *arena;
     VEC(RunOutput) groups;
-    StrMap indexes; /* of groups; values are plus 1 */
-    StrMap nodes;   /* the nodes that are in a group */
+    StrMap indexes; /* indexes of groups, plus 1 */
+    StrMap nodes;   /* nodes that are in a group */
     uint64_t bytes;
 } RunOutputs;
 

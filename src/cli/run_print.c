@@ -6,13 +6,13 @@
 
 enum {
     CONCISE_LINES = 10,
-    OUTPUT_LINES = 20,  /* maximum number of lines shown of a failed command's output */
-    CHANGES_SHOWN = 20, /* maximum number of changes shown per step */
-    NAMES_SHOWN = 5,    /* maximum number of names of steps with the same error */
-    LEFT_SHOWN = 20     /* maximum number of steps shown that did not start */
+    OUTPUT_LINES = 20,     /* maximum number of lines shown of a failed command's output */
+    CHANGES_SHOWN = 20,    /* maximum number of changes shown per step */
+    NAMES_SHOWN = 5,       /* maximum number of names shown of steps with the same error */
+    NOT_STARTED_SHOWN = 20 /* maximum number of steps shown that did not start */
 };
 
-/* The words for each result, in an apply and in a plan. */
+/* How each result is described in an apply and in a plan. */
 typedef struct ResultRow {
     const char *color;
     const char *done;
@@ -71,7 +71,7 @@ static void put_diff(Buf *out, const RunPrintStyle *style, Str diff)
         Str piece;
         for (bool first = true; line.len > 0 && str_split_next(&line, '\t', &piece);
              first = false) {
-            buf_put_c(&shown, first ? "" : "\t"); /* tabs are common in files, so they stay */
+            buf_put_c(&shown, first ? "" : "\t"); /* tabs are common in files, so they are kept */
             visible_put(&shown, piece);
         }
         put_colored(out, style, color, buf_str(&shown));
@@ -208,7 +208,7 @@ static const char *result_word(const RunReport *report, StepResult result)
     return report->planning ? rows[result].planned : rows[result].done;
 }
 
-/* One step: a line, then its diff, its error and, if it failed, its output. */
+/* Prints a step: a line, then its diff, its error and, if it failed, its output. */
 static void run_print_step(const RunReport *report, uint32_t step, const RunPrintStyle *style,
                            Buf *out)
 {
@@ -338,7 +338,7 @@ static void put_counts(const RunReport *report, const RunPrintStyle *style, Buf 
     }
 }
 
-static Str debt_text(Value debt, const char *key)
+static Str owed_text(Value debt, const char *key)
 {
     return value_str(*value_get(debt, str_from_c(key)));
 }
@@ -373,7 +373,7 @@ static void put_owed(const RunReport *report, Buf *out)
     StrMap steps;
     str_map_init(&steps, &arena);
     for (uint32_t i = 0; report->owed != NULL && i < report->owed->len; i++) {
-        Str step = debt_text(report->owed->items[i], "step");
+        Str step = owed_text(report->owed->items[i], "step");
         OwedStep *owed_step = str_map_find(&steps, step);
         if (owed_step == NULL) {
             owed_step = ARENA_NEW(&arena, OwedStep);
@@ -381,7 +381,7 @@ static void put_owed(const RunReport *report, Buf *out)
             str_map_put(&steps, step, owed_step);
         }
         if (owed_step->count < NAMES_SHOWN) {
-            owed_step->causes[owed_step->count] = debt_text(report->owed->items[i], "cause");
+            owed_step->causes[owed_step->count] = owed_text(report->owed->items[i], "cause");
         }
         owed_step->count++;
     }
@@ -392,7 +392,7 @@ static void put_owed(const RunReport *report, Buf *out)
     arena_clear(&arena);
 }
 
-static void put_left(const RunReport *report, Buf *out)
+static void put_not_started(const RunReport *report, Buf *out)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < report->steps->count; i++) {
@@ -400,7 +400,7 @@ static void put_left(const RunReport *report, Buf *out)
     }
     buf_put_format(out, "interrupted: %u step%s did not start", count, count == 1 ? "" : "s");
     uint32_t shown = 0;
-    for (uint32_t i = 0; i < report->steps->count && shown < LEFT_SHOWN; i++) {
+    for (uint32_t i = 0; i < report->steps->count && shown < NOT_STARTED_SHOWN; i++) {
         if (report->items[i].left) {
             buf_put(out, shown++ == 0 ? STR(":\n    ") : STR("\n    "));
             visible_put(out, report->steps->items[i].id);
@@ -422,7 +422,7 @@ void run_print(const RunReport *report, const RunPrintStyle *style, Buf *out)
     put_shared_errors(report, out);
     put_owed(report, out);
     if (report->interrupted) {
-        put_left(report, out);
+        put_not_started(report, out);
     }
     buf_put_format(out, "%s on ", report->planning ? "plan" : "apply");
     visible_put(out, report->node);

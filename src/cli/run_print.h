@@ -4,19 +4,18 @@
 #include "base/buf.h"
 #include "run/report.h"
 
-typedef enum DiffShown {
+typedef enum DiffMode {
     DIFF_FULL,
     DIFF_CONCISE, /* only the first lines */
     DIFF_NONE,
-} DiffShown;
+} DiffMode;
 
 typedef struct RunPrintStyle {
     bool color;
-    bool all;      /* also steps that are ok or were skipped */
-    bool recorded; /* there is a record for 'eden why' */
-    DiffShown diff;
+    bool all;      /* also show steps that are ok or were skipped */
+    bool recorded; /* the run was recorded, so 'eden why' can explain it */
+    DiffMode diff;
 } RunPrintStyle;
 
-/* Prints the steps that the style selects, in file order, then the summary: errors shared by
- * several steps, counts, and owed reactions. */
+/* Prints the steps that the style selects, in file order, then a summary: errors shared by several steps, counts, and owed reactions. */
 void run_print(const RunReport *report, const RunPrintStyle *style, Buf *out);

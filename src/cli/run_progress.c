@@ -5,15 +5,15 @@
 #include "sys/clock.h"
 
 enum {
-    ALIVE_US = 10000000, /* interval of keepalive lines in a plain view */
-    NAMED = 3,           /* steps named on the terminal's status line */
-    MESSAGE_MAX = 240    /* in bytes, of a step's message */
+    KEEPALIVE_US = 10000000, /* interval of keepalive lines in a plain view */
+    STEPS_SHOWN = 3,         /* maximum number of steps on the terminal's status line */
+    MESSAGE_MAX = 240        /* maximum length of a step's message, in bytes */
 };
 
 typedef enum Activity {
     ACTIVITY_IDLE,
-    ACTIVITY_RUNS,
-    ACTIVITY_WAITS,
+    ACTIVITY_RUNNING,
+    ACTIVITY_WAITING,
     ACTIVITY_ENDED,
 } Activity;
 
@@ -21,7 +21,7 @@ typedef struct StepProgress {
     Activity activity;
     int64_t since_us;
     int64_t until_us; /* time of the next evaluation of a wait */
-    Str why;
+    Str wait_reason;
     uint32_t busy_index; /* index in `busy` while it runs or waits */
 } StepProgress;
 
@@ -35,14 +35,14 @@ struct RunProgress {
     uint32_t busy_count;
     uint32_t ended;
     int64_t start_us, printed_us;
-    bool line;             /* the status line is on the screen */
+    bool has_status_line;  /* the status line is on the screen */
     uint32_t message_step; /* step that sent the last message */
     char message_text[MESSAGE_MAX];
     uint32_t message_len; /* 0: no message */
     int64_t message_us;   /* time when a plain view printed it */
 };
 
-bool progress_mode_from_name(Str name, bool moving, ProgressMode *out)
+bool progress_mode_from_name(Str name, bool can_redraw, ProgressMode *out)
 {
     static const struct {
         const char *name;
@@ -54,7 +54,7 @@ bool progress_mode_from_name(Str name, bool moving, ProgressMode *out)
         { "none", PROGRESS_NONE },
     };
     if (str_eq_c(name, "auto")) {
-        *out = moving ? PROGRESS_TTY : PROGRESS_PLAIN;
+        *out = can_redraw ? PROGRESS_TTY : PROGRESS_PLAIN;
         return true;
     }
     for (uint32_t i = 0; i < COUNT_OF(rows); i++) {
@@ -89,9 +89,9 @@ static double seconds(int64_t us)
 
 static void wipe_line(RunProgress *progress)
 {
-    if (progress->line) {
+    if (progress->has_status_line) {
         stream_put(progress->stream, STR("\r\033[K"));
-        progress->line = false;
+        progress->has_status_line = false;
     }
 }
 
@@ -136,8 +136,8 @@ static void put_json(RunProgress *progress, uint32_t step, const char *event, St
 static void set_activity(RunProgress *progress, uint32_t step, Activity activity)
 {
     StepProgress *state = &progress->by_step[step];
-    bool was_busy = state->activity == ACTIVITY_RUNS || state->activity == ACTIVITY_WAITS;
-    bool busy = activity == ACTIVITY_RUNS || activity == ACTIVITY_WAITS;
+    bool was_busy = state->activity == ACTIVITY_RUNNING || state->activity == ACTIVITY_WAITING;
+    bool busy = activity == ACTIVITY_RUNNING || activity == ACTIVITY_WAITING;
     if (busy && !was_busy) {
         state->busy_index = progress->busy_count;
         progress->busy[progress->busy_count++] = step;
@@ -155,7 +155,7 @@ static void set_activity(RunProgress *progress, uint32_t step, Activity activity
 static void started(void *context, uint32_t step, WorkPhase phase)
 {
     RunProgress *progress = context;
-    set_activity(progress, step, ACTIVITY_RUNS);
+    set_activity(progress, step, ACTIVITY_RUNNING);
     if (progress->mode == PROGRESS_JSON) {
         put_json(progress, step, phase == PHASE_CHECK ? "check" : "start", STR_EMPTY, STR_EMPTY);
     }
@@ -165,17 +165,17 @@ static void waits(void *context, uint32_t step, Str why, int64_t until_us)
 {
     RunProgress *progress = context;
     StepProgress *state = &progress->by_step[step];
-    bool is_new = !str_eq(state->why, why);
+    bool is_new = !str_eq(state->wait_reason, why);
     if (state->activity == ACTIVITY_ENDED) {
-        return; /* printed just before */
+        return; /* a message of a step that has ended */
     }
     if (why.len == 0) {
-        state->why = STR_EMPTY;
-        set_activity(progress, step, ACTIVITY_RUNS);
+        state->wait_reason = STR_EMPTY;
+        set_activity(progress, step, ACTIVITY_RUNNING);
         return;
     }
-    set_activity(progress, step, ACTIVITY_WAITS);
-    state->why = why;
+    set_activity(progress, step, ACTIVITY_WAITING);
+    state->wait_reason = why;
     state->until_us = until_us;
     if (progress->mode == PROGRESS_JSON) {
         put_json(progress, step, "wait", STR_EMPTY, why);
@@ -184,7 +184,7 @@ static void waits(void *context, uint32_t step, Str why, int64_t until_us)
     }
 }
 
-/* The last message, if it is from this step. */
+/* Returns the last message, if it is from this step. */
 static Str message_of(const RunProgress *progress, uint32_t step)
 {
     return progress->message_len > 0 && progress->message_step == step
@@ -192,14 +192,13 @@ static Str message_of(const RunProgress *progress, uint32_t step)
                : STR_EMPTY;
 }
 
-/* A plain view, which may be a log, prints the first message of a step and then only some of
- * them. */
+/* A plain view may be a log, so it prints the first message of a step and only some of the others. */
 static void show_message(void *context, uint32_t step, Str message)
 {
     RunProgress *progress = context;
     int64_t now = clock_monotonic_us();
-    bool is_new = message_of(progress, step).len == 0 || now - progress->message_us >= ALIVE_US;
-    if (progress->by_step[step].activity != ACTIVITY_RUNS) {
+    bool is_new = message_of(progress, step).len == 0 || now - progress->message_us >= KEEPALIVE_US;
+    if (progress->by_step[step].activity != ACTIVITY_RUNNING) {
         return;
     }
     if (progress->mode == PROGRESS_JSON) {
@@ -242,8 +241,7 @@ static void ended(void *context, uint32_t step, WorkPhase phase)
     }
 }
 
-/* Truncates to one line: a line that the terminal wraps cannot be overwritten. The last column
- * stays free, since some terminals wrap there. */
+/* Truncates the text to one line, because a wrapped line cannot be overwritten. The last column stays free, since some terminals wrap there. */
 static void put_truncated(Stream *stream, Str text)
 {
     unsigned columns = stream_columns(stream), used = 1;
@@ -272,13 +270,14 @@ static void interrupted(void *context, bool again)
     Buf names = buf_make(BUF_UNLIMITED);
     uint32_t count = 0;
     for (uint32_t i = 0; i < progress->busy_count; i++) {
-        if (progress->by_step[progress->busy[i]].activity == ACTIVITY_RUNS && count++ < NAMED) {
+        if (progress->by_step[progress->busy[i]].activity == ACTIVITY_RUNNING &&
+            count++ < STEPS_SHOWN) {
             buf_put(&names, count == 1 ? STR_EMPTY : STR(", "));
             visible_put(&names, progress->steps->items[progress->busy[i]].id);
         }
     }
-    if (count > NAMED) {
-        buf_put_format(&names, " and %u more", count - NAMED);
+    if (count > STEPS_SHOWN) {
+        buf_put_format(&names, " and %u more", count - STEPS_SHOWN);
     }
     wipe_line(progress);
     if (count == 0) {
@@ -295,21 +294,21 @@ static void interrupted(void *context, bool again)
     buf_clear(&names);
 }
 
-/* Names the first ones: sorting by run time is not worth it. */
+/* Names the first busy steps; sorting them by duration is not worth it. */
 static void put_line(RunProgress *progress)
 {
     int64_t now = clock_monotonic_us();
     Buf text = buf_make(BUF_UNLIMITED);
     buf_put_format(&text, "%u/%u  %.0f s", progress->ended, progress->steps->count,
                    seconds(now - progress->start_us));
-    for (uint32_t i = 0; i < progress->busy_count && i < NAMED; i++) {
+    for (uint32_t i = 0; i < progress->busy_count && i < STEPS_SHOWN; i++) {
         const StepProgress *state = &progress->by_step[progress->busy[i]];
         buf_put(&text, i == 0 ? STR("  ") : STR(", "));
         buf_put(&text, progress->steps->items[progress->busy[i]].id);
-        if (state->activity == ACTIVITY_WAITS && state->until_us == 0) {
+        if (state->activity == ACTIVITY_WAITING && state->until_us == 0) {
             buf_put(&text, STR(" waits: "));
-            visible_put(&text, state->why);
-        } else if (state->activity == ACTIVITY_WAITS) {
+            visible_put(&text, state->wait_reason);
+        } else if (state->activity == ACTIVITY_WAITING) {
             buf_put_format(&text, " is waiting, next attempt in %.0f s",
                            seconds(state->until_us > now ? state->until_us - now : 0));
         } else {
@@ -319,15 +318,15 @@ static void put_line(RunProgress *progress)
             visible_put(&text, message);
         }
     }
-    if (progress->busy_count > NAMED) {
-        buf_put_format(&text, " and %u more", progress->busy_count - NAMED);
+    if (progress->busy_count > STEPS_SHOWN) {
+        buf_put_format(&text, " and %u more", progress->busy_count - STEPS_SHOWN);
     }
     stream_put(progress->stream, STR("\r"));
     put_truncated(progress->stream, buf_str(&text));
     stream_put(progress->stream, STR("\033[K"));
     stream_flush(progress->stream);
     buf_clear(&text);
-    progress->line = true;
+    progress->has_status_line = true;
 }
 
 static void tick(void *context)
@@ -336,12 +335,12 @@ static void tick(void *context)
     int64_t now = clock_monotonic_us();
     if (progress->mode == PROGRESS_TTY) {
         put_line(progress);
-    } else if (progress->mode == PROGRESS_PLAIN && now - progress->printed_us >= ALIVE_US &&
+    } else if (progress->mode == PROGRESS_PLAIN && now - progress->printed_us >= KEEPALIVE_US &&
                progress->busy_count > 0) {
         const StepProgress *state = &progress->by_step[progress->busy[0]];
-        bool waits = state->activity == ACTIVITY_WAITS;
+        bool waits = state->activity == ACTIVITY_WAITING;
         put_step(progress, progress->busy[0], waits ? "waits" : "runs",
-                 waits ? state->why : message_of(progress, progress->busy[0]));
+                 waits ? state->wait_reason : message_of(progress, progress->busy[0]));
     }
 }
 

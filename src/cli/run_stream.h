@@ -1,28 +1,26 @@
-/* Streams the events of a run across nodes, each of them once and in order for each node. After the
- * server was unreachable, the stream resumes at its last position. */
+/* Streams the events of a run across nodes: each event once, in order for each node. After an outage, the stream resumes at its last position. */
 #pragma once
 
 #include "base/str_map.h"
 #include "cli/cluster_client.h"
 
 typedef struct RunStream {
-    const char *what; /* what to name in messages: "the watch" */
+    const char *what; /* what messages call the operation: "the watch" */
     Str run;          /* ID of the run */
     Str node, step;   /* only events of this node or step; empty: all */
     bool follows;     /* continue until the run has ended; otherwise only existing events */
     void (*on_line)(void *context, Str line); /* called with an event, as JSON */
-    bool (*on_batch)(void *context);          /* called after some lines; returns false to stop */
-    void (*on_tick)(void *context);           /* every `tick_ms` while connected; may be NULL */
+    bool (*on_batch)(void *context); /* called after a batch of lines; returns false to stop */
+    void (*on_tick)(void *context);  /* called every `tick_ms` while connected; may be NULL */
     int64_t tick_ms;
-    /* The connection was lost, and is established again; both may be NULL. `why` is NULL if the
-     * server closed it. Messages are printed after on_break(), unless the stream is quiet. */
+    /* Called when the connection is lost, and when it is established again; both may be NULL. `why` is NULL if the server closed the connection. Messages are printed after on_break(), unless the stream is quiet. */
     void (*on_break)(void *context, const char *why);
     void (*on_resume)(void *context);
     bool is_quiet;
     void *context;
 } RunStream;
 
-/* Returns the exit code after reporting an error. EXIT_OK also if a callback stopped the stream. */
+/* Returns the exit code after reporting any error; EXIT_OK also if a callback stopped the stream. */
 int run_stream(Invocation *invocation, const RunStream *stream);
 
 /* --- Events that were seen. Pure. ------------------------------------------------------------- */

@@ -7,13 +7,13 @@
 #include "cli/output.h"
 #include "cli/table.h"
 
-typedef struct Side {
+typedef struct ComparedRun {
     Value run;
     List *nodes;
     StrMap indexes; /* of nodes by name; values are plus 1 */
-} Side;
+} ComparedRun;
 
-static int fetch(Invocation *invocation, Str id, Side *side)
+static int fetch(Invocation *invocation, Str id, ComparedRun *side)
 {
     int code = fleet_run_get(invocation, id, &side->run);
     if (code == EXIT_OK) {
@@ -27,15 +27,14 @@ static int fetch(Invocation *invocation, Str id, Side *side)
     return code;
 }
 
-/* The target of that name; null: the run did not include it. */
-static Value find(const Side *side, Str node)
+/* Returns the target of that name; null if the run did not include it. */
+static Value find(const ComparedRun *side, Str node)
 {
     uintptr_t index = (uintptr_t)str_map_find(&side->indexes, node);
     return index > 0 ? side->nodes->items[index - 1] : value_null();
 }
 
-/* Equal changes have equal digests. Errors are compared too, because a failed step changed
- * nothing. */
+/* Equal changes have equal digests. Errors are compared too, because failed steps are not part of a digest. */
 static bool are_equal(Value a, Value b)
 {
     static const char *const keys[] = { "outcome", "digest", "step", "code", "error" };
@@ -78,7 +77,7 @@ static void add(Arena *arena, Comparison *comparison, Str node, Value before, Va
 }
 
 /* Targets are sorted by name, so both lists are merged. */
-static Comparison compare(Arena *arena, const Side *before, const Side *after)
+static Comparison compare(Arena *arena, const ComparedRun *before, const ComparedRun *after)
 {
     Comparison comparison = { .different = list_new(arena, 0) };
     uint32_t i = 0, k = 0;
@@ -96,8 +95,8 @@ static Comparison compare(Arena *arena, const Side *before, const Side *after)
     return comparison;
 }
 
-static int print_value(const Invocation *invocation, const Side *before, const Side *after,
-                       const Comparison *comparison)
+static int print_value(const Invocation *invocation, const ComparedRun *before,
+                       const ComparedRun *after, const Comparison *comparison)
 {
     Arena *arena = invocation->arena;
     Map *map = map_new(arena, 5);
@@ -109,8 +108,8 @@ static int print_value(const Invocation *invocation, const Side *before, const S
     return output_response(invocation, value_map(map));
 }
 
-static void print_table(const Invocation *invocation, const Side *before, const Side *after,
-                        const Comparison *comparison)
+static void print_table(const Invocation *invocation, const ComparedRun *before,
+                        const ComparedRun *after, const Comparison *comparison)
 {
     Arena *arena = invocation->arena;
     const char *headings[] = { "NODE", arena_copy_c(arena, object_name(before->run)),
@@ -130,7 +129,7 @@ static void print_table(const Invocation *invocation, const Side *before, const 
 
 int runs_compare(Invocation *invocation, Str before_id, Str after_id)
 {
-    Side before, after;
+    ComparedRun before, after;
     int code = fetch(invocation, before_id, &before);
     if (code == EXIT_OK) {
         code = fetch(invocation, after_id, &after);

@@ -24,7 +24,7 @@ static Str or_dash(Str text)
 static Str rounded(Arena *arena, int64_t ms)
 {
     static const struct {
-        int64_t from_ms, unit_ms; /* durations from `from_ms` on are printed in this unit */
+        int64_t from_ms, unit_ms; /* durations of at least `from_ms` are printed in this unit */
         char letter;
     } units[] = {
         { 48 * 3600 * 1000, 24 * 3600 * 1000, 'd' },
@@ -42,7 +42,7 @@ static Str rounded(Arena *arena, int64_t ms)
 
 /* The duration between two times; until now if the end is missing. Empty if the start is
  * missing. */
-static Str span_text(Arena *arena, Str from, Str to)
+static Str duration_text(Arena *arena, Str from, Str to)
 {
     int64_t from_ms, to_ms;
     if (!utc_parse(from, &from_ms)) {
@@ -62,7 +62,7 @@ static Str join(Arena *arena, const List *texts, const char *between)
 }
 
 /* "*", "role=web", "retry of 20261119T0355". */
-static Str where_text(Arena *arena, Value run)
+static Str selection_text(Arena *arena, Value run)
 {
     Str selector = value_get_text(spec_of(run), "selector"),
         retry_of = value_get_text(spec_of(run), "retry_of");
@@ -103,12 +103,12 @@ void runs_print_table(const Invocation *invocation, const Kind *kind, const List
                                            : outcome);
         table_add(&table, outcome.len > 0 ? nodes_text(arena, run) : STR("-"));
         table_add(&table, or_dash(value_get_text(spec_of(run), "version")));
-        table_add(&table, or_dash(span_text(arena, created, STR_EMPTY)));
+        table_add(&table, or_dash(duration_text(arena, created, STR_EMPTY)));
         table_add(&table, or_dash(value_get_text(status, "by")));
         if (is_wide) {
             table_add(&table,
-                      or_dash(ended.len > 0 ? span_text(arena, created, ended) : STR_EMPTY));
-            table_add(&table, where_text(arena, run));
+                      or_dash(ended.len > 0 ? duration_text(arena, created, ended) : STR_EMPTY));
+            table_add(&table, selection_text(arena, run));
             table_add(&table, or_dash(value_get_text(spec_of(run), "reason")));
         }
     }
@@ -142,7 +142,7 @@ static Str state_text(Arena *arena, Value run)
 {
     Value status = object_status(run);
     Str created = value_get_text(status, "created"), ended = value_get_text(status, "ended");
-    Str duration = span_text(arena, created, ended);
+    Str duration = duration_text(arena, created, ended);
     bool is_canceled = value_get_bool(status, "canceled");
     if (ended.len > 0) {
         return arena_format(arena, "%" STR_FMT ", ended after %" STR_FMT,
@@ -163,7 +163,7 @@ void runs_print_summary(const Invocation *invocation, Value run)
         return;
     }
     put_field(invocation, "what", description(arena, run));
-    put_field(invocation, "where", where_text(arena, run));
+    put_field(invocation, "where", selection_text(arena, run));
     put_field(invocation, "by",
               arena_format(arena, "%" STR_FMT "%s at %" STR_FMT,
                            STR_ARG(or_dash(value_get_text(status, "by"))),
@@ -190,7 +190,7 @@ void runs_print_nodes(const Invocation *invocation, const List *nodes)
         table_add(&table, value_get_text(node, "node"));
         table_add(&table, value_get_text(node, "outcome"));
         table_add(&table, or_dash(value_get_text(node, "since")));
-        table_add(&table, or_dash(span_text(arena, started, ended)));
+        table_add(&table, or_dash(duration_text(arena, started, ended)));
         table_add(&table, or_dash(fleet_run_step_counts(arena, node)));
         table_add(&table,
                   attempts > 0 ? arena_format(arena, "%lld", (long long)attempts) : STR("-"));

@@ -6,7 +6,7 @@
 #include "cli/output.h"
 #include "sys/file.h"
 
-/* Without -o, this verb prints an HTML page; the command's default is a table. */
+/* The default of -o for the whole command is a table; for this verb, it is an HTML page. */
 static bool is_format(const char *name)
 {
     static const char *const names[] = { "table", "html", "junit", "json" };

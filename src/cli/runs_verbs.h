@@ -8,18 +8,18 @@
 
 /* --- Runs that this machine itself has recorded, without a cluster --------------------------- */
 
-/* Whether `eden runs` means local records: an option says so, or no server can be selected. */
+/* Whether `eden runs` lists local records, because an option requests that or no server can be selected. */
 bool runs_are_local(const Invocation *invocation);
 /* Lists local records, oldest first. */
 int runs_local_list(Invocation *invocation);
 
 /* --- Printing runs across nodes -------------------------------------------------------------- */
 
-/* One row per run; with more columns for -o wide. */
+/* Prints a row for each run, with more columns for -o wide. */
 void runs_print_table(const Invocation *invocation, const Kind *kind, const List *runs);
 /* Prints what a run executes, its nodes, who requested it and why, and its progress. */
 void runs_print_summary(const Invocation *invocation, Value run);
-/* One row per target. */
+/* Prints a row for each target. */
 void runs_print_nodes(const Invocation *invocation, const List *nodes);
 
 /* --- Verbs ----------------------------------------------------------------------------------- */

@@ -37,7 +37,7 @@ int selector_input_read(const Invocation *invocation, bool by_facts, SelectorInp
     return EXIT_USAGE;
 }
 
-int selector_input_none(const Invocation *invocation, const SelectorInput *selector)
+int selector_input_no_match(const Invocation *invocation, const SelectorInput *selector)
 {
     Str text = selector->text, name = selector->name;
     if (name.len > 0 && !glob_is_pattern(name)) {

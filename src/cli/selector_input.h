@@ -6,11 +6,11 @@
 typedef struct SelectorInput {
     bool is_given;
     Str text;
-    Str name; /* set if the selector is just a name or pattern of names; else empty */
+    Str name; /* set if the selector is only a name or a pattern of names; otherwise empty */
 } SelectorInput;
 
 /* Returns EXIT_OK, possibly without a selector; otherwise reports the error and returns its exit
  * code. `by_facts`: allows expressions about facts of nodes (membership/facts_selector.h). */
 int selector_input_read(const Invocation *invocation, bool by_facts, SelectorInput *out);
 /* Reports that nothing matches, with a suggestion. Returns EXIT_NOT_MATCHED. */
-int selector_input_none(const Invocation *invocation, const SelectorInput *selector);
+int selector_input_no_match(const Invocation *invocation, const SelectorInput *selector);

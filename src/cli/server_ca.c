@@ -32,7 +32,7 @@ static void done(void *context, const HttpResponse *response, const Error *err)
     loop_stop(request->loop);
 }
 
-/* The CA that verified the response. Its pin is computed from it, not from what was expected. */
+/* Reads the CA that verified the response. The pin is computed from that CA, and is not the expected one. */
 static bool read_ca(Arena *arena, const TlsContext *tls, const CaRequest *request, ServerCa *out,
                     Error *err)
 {
@@ -50,7 +50,7 @@ static bool read_ca(Arena *arena, const TlsContext *tls, const CaRequest *reques
     out->cluster = json_parse_text(arena, request->body, NULL, &health, &ignored)
                        ? value_get_text(health, "cluster")
                        : STR_EMPTY;
-    /* It is not verified yet, and shown to the user next to the pin. */
+    /* The name is not verified yet, and is shown to the user next to the pin. */
     return out->cluster.len == 0 || cluster_name_check(out->cluster, err) ||
            error_wrap(err, "the name of the cluster that it reports");
 }

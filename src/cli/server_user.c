@@ -54,8 +54,7 @@ static void add_name(Arena *arena, Names *names, Str name)
     VEC_PUSH(arena, names, name);
 }
 
-/* The first name is advertised to nodes: an address of this machine works even where its name does
- * not resolve. */
+/* The first name is advertised to nodes. Addresses come first, because they work even where the machine's name cannot be resolved. */
 static void find_names(Arena *arena, Names *names)
 {
     NetworkAddresses all = { 0 };

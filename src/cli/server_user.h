@@ -29,8 +29,7 @@ MUST_CHECK bool server_user_find(Arena *arena, const char *name, ClusterSpec *sp
         .help = "key of that certificate"                                                   \
     }
 
-/* Sets the store that the options name. `is_complete`: all four or none must be given. Fails with
- * ERROR_INVALID. */
+/* Sets the store according to the options. `is_complete`: all four options must be given, or none. Fails with ERROR_INVALID. */
 MUST_CHECK bool server_etcd_read(const Invocation *invocation, bool is_complete,
                                  ServerSettings *settings, Error *err);
 

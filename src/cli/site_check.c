@@ -11,7 +11,7 @@
 
 static const char *const directories[] = { "jobs", "variables", "macros", "events", "reactions" };
 
-static bool is_below(Str path, Str directory)
+static bool is_under(Str path, Str directory)
 {
     return str_starts(path, directory) && path.len > directory.len &&
            path.data[directory.len] == '/';
@@ -36,9 +36,9 @@ bool site_check_is_site(const char *path)
 
 bool site_check_covers(Str path)
 {
-    bool covered = str_eq(path, STR("config.yaml")) || is_below(path, STR("templates"));
+    bool covered = str_eq(path, STR("config.yaml")) || is_under(path, STR("templates"));
     for (size_t i = 0; str_ends(path, STR(".yaml")) && i < COUNT_OF(directories); i++) {
-        covered = covered || is_below(path, str_from_c(directories[i]));
+        covered = covered || is_under(path, str_from_c(directories[i]));
     }
     return covered;
 }
@@ -47,20 +47,20 @@ bool site_check_expects(Str path)
 {
     bool expected = false;
     for (size_t i = 0; i < COUNT_OF(directories); i++) {
-        expected = expected || is_below(path, str_from_c(directories[i]));
+        expected = expected || is_under(path, str_from_c(directories[i]));
     }
     return expected;
 }
 
-typedef struct Opened {
+typedef struct OpenSite {
     SiteFiles *files;
     Str file; /* empty: the entire site */
     Templates *templates;
     Extensions extensions;
     SiteLoad load;
-} Opened;
+} OpenSite;
 
-/* A file of jobs without base files may refer to names that only the entire site has. */
+/* A job file outside of a complete site may refer to names that only the entire site defines. */
 static bool is_part_of_site(const char *path)
 {
     Str text = str_from_c(path);
@@ -71,12 +71,12 @@ static bool is_document_path(Str path)
 {
     bool in_directory = str_starts(path, STR("templates/"));
     for (size_t i = 0; str_ends(path, STR(".yaml")) && i < COUNT_OF(directories); i++) {
-        in_directory = in_directory || is_below(path, str_from_c(directories[i]));
+        in_directory = in_directory || is_under(path, str_from_c(directories[i]));
     }
     return in_directory || str_eq(path, STR("config.yaml"));
 }
 
-/* A part of the site `directory`, if that is one. */
+/* Sets `part` if `directory` is a site. */
 static bool is_part(Arena *arena, Str root, Str below, SitePart *out)
 {
     const char *directory = arena_copy_c(arena, root);
@@ -88,7 +88,7 @@ static bool is_part(Arena *arena, Str root, Str below, SitePart *out)
     return true;
 }
 
-/* For a working directory inside of the site: base.yaml in jobs/ is jobs/base.yaml of "..". */
+/* Also works if the working directory is inside the site: base.yaml in jobs/ is jobs/base.yaml of "..". */
 static bool find_above(Arena *arena, Str path, SitePart *out)
 {
     enum {
@@ -132,7 +132,7 @@ bool site_check_find(Arena *arena, const char *path, SitePart *out)
     return find_above(arena, text, out);
 }
 
-static bool open_site(Inputs *inputs, const char *path, const char *trust, Opened *out)
+static bool open_site(Inputs *inputs, const char *path, const char *trust, OpenSite *out)
 {
     Error err;
     if (!site_files_open(inputs->arena, path, &out->files, &out->file, &err)) {
@@ -156,22 +156,20 @@ static bool open_site(Inputs *inputs, const char *path, const char *trust, Opene
     return true;
 }
 
-static void close_site(Inputs *inputs, Opened *opened)
+static void close_site(Inputs *inputs, OpenSite *opened)
 {
     extensions_warn(&opened->extensions, &inputs->problems);
     extensions_close(&opened->extensions);
     templates_free(opened->templates);
 }
 
-/* Without a node it is unknown which jobs are combined, so a name that several jobs use is not an
- * error. A reference that no job resolves is wrong on every node, and so is a cycle: where its jobs
- * are not combined, their references are unresolved. */
-static bool holds_everywhere(const Problem *problem)
+/* Without a node it is unknown which jobs are combined, so a name that is used in several jobs is not an error. A reference that no job resolves is an error on every node. So is a cycle: on nodes that do not have all of its jobs, it is an unresolved reference. */
+static bool is_certain_without_node(const Problem *problem)
 {
     return !str_eq(problem->code, STR("E0402"));
 }
 
-static void check_references(Inputs *inputs, const Steps *steps, bool all_meet)
+static void check_references(Inputs *inputs, const Steps *steps, bool is_one_job_set)
 {
     Problems found;
     problems_init(&found, inputs->arena);
@@ -182,13 +180,13 @@ static void check_references(Inputs *inputs, const Steps *steps, bool all_meet)
         (void)!graph_build(inputs->arena, steps, &inputs->sources, &graph, &found);
     }
     for (uint32_t i = 0; i < found.count; i++) {
-        if (all_meet || holds_everywhere(&found.items[i])) {
+        if (is_one_job_set || is_certain_without_node(&found.items[i])) {
             problems_add_copy(&inputs->problems, &found.items[i]);
         }
     }
 }
 
-/* Whether it can be evaluated without a node: it uses at most `item`. */
+/* Whether the expression can be evaluated without a node, because it uses no variable except `item`. */
 static bool uses_only_item(const Dynamic *dynamic)
 {
     const TemplateUses *uses = dynamic->template == NULL ? NULL : template_uses(dynamic->template);
@@ -210,7 +208,7 @@ typedef struct ItemScope {
     const Sources *sources;
 } ItemScope;
 
-/* IDs of instances of forEach. Failures are reported when a node is known. */
+/* Evaluates the IDs of forEach instances. Failures are reported only when the node is known. */
 static DynamicOutcome evaluate_item(void *context, const Dynamic *dynamic, Value item, Arena *arena,
                                     Value *out, Problems *problems)
 {
@@ -240,7 +238,7 @@ static void expand(const Inputs *inputs, Site *site, bool alone, Steps *out)
 
 void site_check(Inputs *inputs, const char *path, const char *trust)
 {
-    Opened opened;
+    OpenSite opened;
     if (!open_site(inputs, path, trust, &opened)) {
         return;
     }
@@ -255,14 +253,14 @@ void site_check(Inputs *inputs, const char *path, const char *trust)
 
 void site_check_part(Inputs *inputs, const SitePart *part, const char *trust)
 {
-    Opened opened;
+    OpenSite opened;
     if (!open_site(inputs, part->root, trust, &opened)) {
         return;
     }
     Site *site;
     Steps steps;
     (void)!site_check_document(&opened.load, part->path, &site);
-    bool job = is_below(part->path, STR("jobs")) && !str_eq(part->path, STR("jobs/base.yaml"));
+    bool job = is_under(part->path, STR("jobs")) && !str_eq(part->path, STR("jobs/base.yaml"));
     if (job) {
         expand(inputs, site, true, &steps);
     }
@@ -297,7 +295,7 @@ bool site_check_is_steps(const char *path)
 
 void site_check_steps(Inputs *inputs, const char *path, const char *trust)
 {
-    Opened opened;
+    OpenSite opened;
     if (!open_site(inputs, path, trust, &opened)) {
         return;
     }

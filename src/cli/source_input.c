@@ -1,4 +1,4 @@
-/* Reads the fields of a source from options. Values that are files, such as keys, are read here. */
+/* Reads the fields of a source from options. Files, such as keys, are read here. */
 #include "cli/source_input.h"
 
 #include "cli/host_keys.h"
@@ -79,7 +79,7 @@ bool source_input(Invocation *invocation, const char *url, Map *spec, int *code)
         source_input_option(invocation, spec, options[i]);
     }
     const char *directory = invocation_text(invocation, "directory");
-    if (directory != NULL) { /* shells complete directories with a slash */
+    if (directory != NULL) { /* completion in shells appends a slash to directories */
         Str text = str_from_c(directory);
         while (text.len > 1 && str_ends(text, STR("/"))) {
             text = str_slice(text, 0, text.len - 1);

@@ -59,7 +59,7 @@ const SubjectTopic subject_topics[] = {
       "A single word is a name, and 'role=...' is a label: 'role' selects the node with that\n"
       "name; to select nodes with that label, use 'role=*'. Do not quote values, and do not put\n"
       "spaces around '='. 'in (a, b)' is not supported; use '(role=a or role=b)'.",
-      .only_listed = true },
+      .is_unnamed = true },
     { SUBJECT_SECRET, "secret", "secrets", "Secrets",
       "how to mark secrets, and where they are redacted",
       "A value that is marked as secret can be used like any other value but is never shown.\n"
@@ -81,7 +81,7 @@ const SubjectTopic subject_topics[] = {
       "'eden vars get --show-secrets', 'eden render', 'eden eval' and 'eden convert' print "
       "secrets\n"
       "in clear text.",
-      .only_listed = true },
+      .is_unnamed = true },
     { SUBJECT_FILTER, "filter", "filters", "Filters",
       "transform a value in a template: {{ value | NAME }}",
       "A filter transforms the value before it: {{ name | upper }}, {{ list | join(', ') }}. The\n"
@@ -231,13 +231,13 @@ void subjects_add_kind(Arena *arena, SubjectKind kind, Subjects *out)
 void subjects_add_all(Arena *arena, Subjects *out)
 {
     for (const SubjectTopic *topic = subject_topics; topic->name != NULL; topic++) {
-        if (!topic->only_listed) {
+        if (!topic->is_unnamed) {
             subjects_add_kind(arena, topic->kind, out);
         }
     }
 }
 
-/* A method also matches its name without the type; an action that of its module. */
+/* A method also matches without its type, and an action also matches by the name of its module. */
 static bool answers_to(const Subject *subject, Str name)
 {
     switch (subject->kind) {

@@ -32,12 +32,12 @@ typedef enum SubjectKind {
 
 typedef struct SubjectTopic {
     SubjectKind kind;
-    const char *one;   /* "filter" */
-    const char *name;  /* "filters", the argument of `eden help`; NULL ends the table */
-    const char *title; /* "Filters" */
-    const char *help;  /* one line, for the overview */
-    const char *text;  /* how they are used */
-    bool only_listed;  /* its rows are not found by name */
+    const char *singular; /* "filter" */
+    const char *name;     /* "filters": the argument of `eden help`; NULL ends the table */
+    const char *title;    /* "Filters" */
+    const char *help;     /* one line, for the overview */
+    const char *text;     /* how its subjects are used */
+    bool is_unnamed;      /* its rows cannot be found by name */
 } SubjectTopic;
 
 extern const SubjectTopic subject_topics[];
@@ -75,10 +75,10 @@ void subjects_add_kind(Arena *arena, SubjectKind kind, Subjects *out);
 void subjects_add_all(Arena *arena, Subjects *out);
 /* All subjects that match the name: "upper" is a filter, a test and a method of str. */
 void subjects_add_named(Arena *arena, Str name, Subjects *out);
-/* For "did you mean"; false if no name is similar. */
+/* Finds a similar name, for "did you mean"; returns false if there is none. */
 bool subjects_suggest(Arena *arena, Str name, Str *out);
 
-/* The syntax: "indent(width=4, first=false, blank=false)", "str.upper()", "render FILE". */
+/* Appends the syntax: "indent(width=4, first=false, blank=false)", "str.upper()", "render FILE". */
 void subject_put_signature(const Subject *subject, Buf *out);
 /* One line. */
 const char *subject_help(const Subject *subject);

@@ -22,34 +22,34 @@ void subjects_add_actions(Arena *arena, Subjects *out)
 
 /* Properties of an action, as sentences. */
 typedef struct Property {
-    bool (*holds)(const Action *action);
-    const char *name; /* in JSON */
+    bool (*applies)(const Action *action);
+    const char *name; /* key in JSON */
     const char *text;
 } Property;
 
-static bool reacts(const Action *action)
+static bool can_react(const Action *action)
 {
     return action->react != NULL;
 }
-static bool responses(const Action *action)
+static bool can_query(const Action *action)
 {
     return action->query != NULL;
 }
-static bool repeats(const Action *action)
+static bool is_repeated(const Action *action)
 {
     return action->always_changes;
 }
 
 static const Property properties[] = {
-    { reacts, "reacts", "Reacts to changes in the steps that it watches or listens to." },
-    { responses, "answers", "Can be used as a macro." },
-    { repeats, "repeats", "Runs every time, unless a condition or requisite prevents it." },
+    { can_react, "reacts", "Reacts to changes in the steps that it watches or listens to." },
+    { can_query, "answers", "Can be used as a macro." },
+    { is_repeated, "repeats", "Runs every time, unless a condition or requisite prevents it." },
 };
 
 static void put_properties(const Action *action, Buf *out)
 {
     for (size_t i = 0; i < COUNT_OF(properties); i++) {
-        if (properties[i].holds(action)) {
+        if (properties[i].applies(action)) {
             buf_put_format(out, "%s\n", properties[i].text);
         }
     }
@@ -59,7 +59,7 @@ static bool has_properties(const Action *action)
 {
     bool any = false;
     for (size_t i = 0; i < COUNT_OF(properties); i++) {
-        any = any || properties[i].holds(action);
+        any = any || properties[i].applies(action);
     }
     return any;
 }
@@ -105,7 +105,7 @@ void subject_action_text(const Subject *subject, Buf *out)
         buf_put_format(out, "  %s", spec->name);
         pad(NAME_COLUMN, start, out);
         put_kind(spec, out);
-        if (out->len - start + 2 > KIND_COLUMN) { /* too long: help starts on the next line */
+        if (out->len - start + 2 > KIND_COLUMN) { /* too long: start the help on the next line */
             buf_put_char(out, '\n');
             start = out->len;
         }
@@ -181,7 +181,7 @@ void subject_action_describe(Arena *arena, const Subject *subject, Map *map)
     map_set_str(arena, map, STR("parameters"), value_list(params));
     for (size_t i = 0; i < COUNT_OF(properties); i++) {
         map_set_str(arena, map, str_from_c(properties[i].name),
-                    value_bool(properties[i].holds(action)));
+                    value_bool(properties[i].applies(action)));
     }
     map_set_str(arena, map, STR("example"), text_or_null(action->example));
 }

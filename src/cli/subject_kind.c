@@ -70,30 +70,30 @@ static void put_limits(const RecordField *field, Buf *out)
     }
 }
 
-/* Called for each field, nested ones after their parent; `path` is such as "spec.rules[].verbs". */
-typedef void EachField(void *context, Str path, const RecordField *field);
+/* Called for each field; nested fields follow their parent. `path` looks like "spec.rules[].verbs". */
+typedef void FieldCallback(void *context, Str path, const RecordField *field);
 
-static void each_field(Arena *arena, Str before, const RecordField *fields, EachField *call,
-                       void *context)
+static void visit_fields(Arena *arena, Str before, const RecordField *fields, FieldCallback *call,
+                         void *context)
 {
     for (; fields != NULL && fields->name != NULL; fields++) {
         if (fields->name[0] == '\0') {
-            continue; /* the member for unknown fields */
+            continue; /* this entry is for unknown fields */
         }
         const char *shape = fields->shape == RECORD_LIST  ? "[]"
                             : fields->shape == RECORD_MAP ? ".*"
                                                           : "";
         Str path = arena_format(arena, "%" STR_FMT ".%s", STR_ARG(before), fields->name);
         call(context, path, fields);
-        each_field(arena, arena_format(arena, "%" STR_FMT "%s", STR_ARG(path), shape),
-                   fields->fields, call, context);
+        visit_fields(arena, arena_format(arena, "%" STR_FMT "%s", STR_ARG(path), shape),
+                     fields->fields, call, context);
     }
 }
 
-static void each_field_of(Arena *arena, const Kind *kind, EachField *call, void *context)
+static void visit_kind_fields(Arena *arena, const Kind *kind, FieldCallback *call, void *context)
 {
-    each_field(arena, STR("spec"), kind->spec, call, context);
-    each_field(arena, STR("status"), kind->status, call, context);
+    visit_fields(arena, STR("spec"), kind->spec, call, context);
+    visit_fields(arena, STR("status"), kind->status, call, context);
 }
 
 static void put_verbs(const Kind *kind, Buf *out)
@@ -153,7 +153,7 @@ void subject_kind_text(const Subject *subject, Buf *out)
         buf_put_c(out, "\nhas labels and annotations");
     }
     buf_put_c(out, kind->spec == NULL && kind->status == NULL ? "\n" : "\n\nfields:\n");
-    each_field_of(&arena, kind, put_text_field, out);
+    visit_kind_fields(&arena, kind, put_text_field, out);
 }
 
 static void put_markdown_field(void *context, Str path, const RecordField *field)
@@ -182,7 +182,7 @@ void subject_kind_markdown(const Subject *subject, Buf *out)
     buf_put_c(out, kind->is_labeled ? "- has labels and annotations\n\n" : "\n");
     if (kind->spec != NULL || kind->status != NULL) {
         buf_put_c(out, "| field | type | limits | description |\n|--|--|--|--|\n");
-        each_field_of(&arena, kind, put_markdown_field, out);
+        visit_kind_fields(&arena, kind, put_markdown_field, out);
         buf_put_char(out, '\n');
     }
 }
@@ -213,7 +213,7 @@ void subject_kind_describe(Arena *arena, const Subject *subject, Map *map)
     FieldList fields = { arena, list_new(arena, 8) };
     Buf verbs = buf_make_in(arena, BUF_UNLIMITED);
     put_verbs(kind, &verbs);
-    each_field_of(arena, kind, add_field_value, &fields);
+    visit_kind_fields(arena, kind, add_field_value, &fields);
     map_set_str(arena, map, STR("plural"), value_string(str_from_c(kind->plural)));
     map_set_str(arena, map, STR("help"), value_string(str_from_c(kind->help)));
     map_set_str(arena, map, STR("verbs"), value_string(buf_str(&verbs)));

@@ -57,7 +57,7 @@ static Value option_value(Arena *arena, const Command *command, const OptionCurs
     return value_map(map);
 }
 
-/* Either the common options or all others. */
+/* Returns either the common options or all others. */
 static Value options_value(Arena *arena, const Command *command, bool common)
 {
     List *list = list_new(arena, 8);
@@ -112,7 +112,7 @@ static void set_arguments(Arena *arena, Map *map, const Argument *args)
     set_positions(arena, map, args);
 }
 
-/* For consumers that do not handle verbs, a verb is the first argument of its command. */
+/* For consumers that do not support verbs, describes the verb as the first argument of its command. */
 static void set_verb_arguments(Arena *arena, Map *map, const Command *command)
 {
     bool has_default = verb_default(command) != NULL;
@@ -185,7 +185,7 @@ static void describe_native(Arena *arena, Map *map, const Subject *subject)
     subject_put_signature(subject, &signature);
     set(arena, map, "signature", value_string(buf_str(&signature)));
     List *params = list_new(arena, 4);
-    /* The first parameter is the value itself, which is not written as an argument. */
+    /* The first parameter is the value that the filter or method is applied to, not an argument. */
     for (uint32_t i = subject->kind == SUBJECT_GLOBAL ? 0 : 1; i < native_param_count(native);
          i++) {
         Map *param = map_new(arena, 2);
@@ -206,7 +206,7 @@ static void describe_native(Arena *arena, Map *map, const Subject *subject)
 Value subject_value(Arena *arena, const Subject *subject)
 {
     Map *map = map_new(arena, 12);
-    set_text(arena, map, "kind", subject_topic_of(subject->kind)->one);
+    set_text(arena, map, "kind", subject_topic_of(subject->kind)->singular);
     set(arena, map, "name", value_string(subject->name));
     switch (subject->kind) {
     case SUBJECT_COMMAND: describe_command(arena, map, subject->command); break;

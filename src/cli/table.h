@@ -15,7 +15,7 @@
 
 typedef struct TableCell {
     Str text;
-    uint32_t width; /* on a terminal */
+    uint32_t width; /* display width on a terminal */
 } TableCell;
 
 typedef struct Table {

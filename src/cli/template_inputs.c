@@ -75,8 +75,7 @@ static bool load(void *context, Str name, Arena *arena, Str *text)
         return true;
     }
     if (err.kind != ERROR_NOT_FOUND) {
-        /* Without the name at its start, which may be a secret; after a very long name there is no
-         * reason. */
+        /* Removes the name at the start of the message, which may be a secret. If the name is very long, the message was truncated and has no reason. */
         Str reason = str_from_c(err.text);
         loader->failed = str_starts(reason, name) && reason.len > name.len + 2
                              ? arena_copy(arena, str_from_offset(reason, name.len + 2))
@@ -106,7 +105,7 @@ static Str path_of(Arena *arena, Str name, Str main, const TemplateLoader *loade
 }
 
 enum {
-    NAME_SHOWN = 300
+    NAME_SHOWN_MAX = 300
 };
 
 /* Returns "did you mean 'parts/header.j2'?", from the available files. */
@@ -133,7 +132,7 @@ static Str nearest_template(Arena *arena, const TemplateLoader *loader, Str name
 static void explain_not_found(Inputs *inputs, Problem *problem, const TemplateLoader *loader,
                               Str name)
 {
-    name = str_slice(name, 0, NAME_SHOWN);
+    name = str_slice(name, 0, NAME_SHOWN_MAX);
     if (loader == NULL) {
         problem->message =
             arena_format(inputs->arena, "template '%" STR_FMT "' not found", STR_ARG(name));

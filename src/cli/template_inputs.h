@@ -33,7 +33,7 @@
         .help = "maximum nesting of macros and includes"              \
     }
 
-/* Jinja2's defaults with the options applied; EXIT_USAGE if an option is invalid. */
+/* Returns Jinja2's defaults with the options applied; EXIT_USAGE if an option is invalid. */
 int template_settings_get(const Invocation *invocation, TemplateSettings *out);
 
 /* Finds templates in a directory, and records why one could not be read. */
@@ -43,7 +43,7 @@ typedef struct TemplateLoader {
     Str failed; /* why an existing template could not be read; may be empty */
 } TemplateLoader;
 
-/* Makes include, import and extends search `root`. */
+/* Makes include, import and extends search in `root`. */
 void template_loader_attach(TemplateLoader *loader, const char *root, TemplateSettings *settings);
 
 /* Adds an error of a template as a problem. `main` is the template given by the user; others came

@@ -8,11 +8,10 @@
 #include "sys/file.h"
 
 enum {
-    READ_MAX = 60000 /* files that are parsed; others are only listed */
+    READ_MAX = 60000 /* maximum number of files that are parsed */
 };
 
-/* File type by suffix. Salt states are templates that render to YAML, so they are read as
- * templates. */
+/* File types by suffix. Salt states are templates that render to YAML, so they are treated as templates. */
 static const struct FileKind {
     const char *suffix;
     bool template;
@@ -49,7 +48,7 @@ static void check_template(Inputs *inputs, const char *path)
 
 /* File types of other tools, by suffix. */
 static const struct ForeignFile {
-    const char *suffix, *what, *instead;
+    const char *suffix, *message, *hint;
 } foreign_files[] = {
     { "/top.sls", "this is a Salt top file", "write which nodes get which jobs in jobs/base.yaml" },
     { ".sls", "this is a Salt state file",
@@ -73,9 +72,9 @@ static const struct ForeignFile *foreign_file(Str path)
 static void report_foreign_file(Inputs *inputs, const char *path, const struct ForeignFile *file)
 {
     Problem *problem =
-        problems_add(&inputs->problems, "E0303", NULL, 0, 0, "%s, not an eden file", file->what);
+        problems_add(&inputs->problems, "E0303", NULL, 0, 0, "%s, not an eden file", file->message);
     problem->file = str_from_c(path);
-    problem->hint = str_from_c(file->instead);
+    problem->hint = str_from_c(file->hint);
 }
 
 /* A playbook that the user names explicitly is an error; in a directory it may be intended for
@@ -93,16 +92,16 @@ static bool report_foreign(Inputs *inputs, const List *documents, Severity sever
     return instead.len > 0;
 }
 
-/* How the user named a file. */
-typedef enum Named {
-    NAMED_FILE,
-    NAMED_IN_SITE,      /* by the directory of a site, where it may belong to a step */
-    NAMED_IN_DIRECTORY, /* by any other directory */
-} Named;
+/* How the user selected a file. */
+typedef enum PathOrigin {
+    ORIGIN_FILE,
+    ORIGIN_SITE,      /* through the directory of a site, where it may be a file that a step uses */
+    ORIGIN_DIRECTORY, /* through any other directory */
+} PathOrigin;
 
-static void check_file(Validation *validation, const char *path, Named named)
+static void check_file(Validation *validation, const char *path, PathOrigin origin)
 {
-    bool is_named = named == NAMED_FILE;
+    bool is_named = origin == ORIGIN_FILE;
     const struct FileKind *kind = kind_of(str_from_c(path));
     List *documents;
     SitePart part;
@@ -118,8 +117,8 @@ static void check_file(Validation *validation, const char *path, Named named)
     } else if (site_check_is_steps(path)) {
         site_check_steps(&validation->inputs, path, validation->trust);
     } else {
-        bool is_foreign = inputs_load_all(&validation->inputs, path, INPUT_CHECKED, &documents) &&
-                          named != NAMED_IN_SITE &&
+        bool is_foreign = inputs_load_all(&validation->inputs, path, INPUT_STRICT, &documents) &&
+                          origin != ORIGIN_SITE &&
                           report_foreign(&validation->inputs, documents,
                                          is_named ? SEVERITY_ERROR : SEVERITY_WARNING);
         validation->data_count += is_named && !is_foreign;
@@ -140,7 +139,7 @@ void validation_check(Validation *validation, const char *path)
 {
     static const char *const all[] = { "", NULL };
     if (!file_is_directory(path)) {
-        check_file(validation, path, NAMED_FILE);
+        check_file(validation, path, ORIGIN_FILE);
         return;
     }
     FileList files;
@@ -164,8 +163,7 @@ void validation_check(Validation *validation, const char *path)
         if (is_site && site_check_covers(relative_path(path, files.paths[i]))) {
             validation->count++;
         } else if (kind_of(files.paths[i]) != NULL) {
-            check_file(validation, files.paths[i].data,
-                       is_site ? NAMED_IN_SITE : NAMED_IN_DIRECTORY);
+            check_file(validation, files.paths[i].data, is_site ? ORIGIN_SITE : ORIGIN_DIRECTORY);
         } else if (is_site && !site_check_expects(relative_path(path, files.paths[i]))) {
             continue; /* for example a README, or a file that is copied to nodes */
         } else if (validation->skipped_count++ < VALIDATION_SKIPPED_MAX) {

@@ -12,7 +12,7 @@ typedef struct Validation {
     Inputs inputs;
     const char *trust; /* see site_check.h */
     uint32_t count;
-    /* number of these that the user named and that are neither templates nor steps */
+    /* number of named files that are neither templates nor steps */
     uint32_t data_count;
     uint32_t skipped_count;
     Str skipped[VALIDATION_SKIPPED_MAX];

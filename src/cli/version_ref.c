@@ -9,7 +9,7 @@
 #include "sys/clock.h"
 
 enum {
-    RUN_WAIT_MS = 10 * 1000, /* for the leader to create the run */
+    RUN_WAIT_MS = 10 * 1000, /* how long the leader may take to create the run */
     RUN_POLL_MS = 50,
     RUNS_LISTED = 100,
     NAMES_SHOWN = 5,
@@ -99,8 +99,7 @@ int version_activate_at(Invocation *invocation, Str name, Value pin, bool run, V
         out);
 }
 
-/* The run was created when the version became current, or later. Times in this format are sorted as
- * texts. */
+/* The run was created when the version became current, or later. Times in this format can be compared as strings. */
 static bool applies(Value run, Value version)
 {
     Value status = object_status(run);

@@ -4,15 +4,15 @@
 
 void watch_position_start(WatchPosition *position, int64_t revision)
 {
-    if (position->from == 0) {
-        position->from = revision + 1;
+    if (position->next_revision == 0) {
+        position->next_revision = revision + 1;
     }
-    position->skip = position->from == position->revision ? position->printed : 0;
+    position->skip = position->next_revision == position->revision ? position->printed : 0;
 }
 
 void watch_position_progress(WatchPosition *position, int64_t revision)
 {
-    *position = (WatchPosition){ .from = revision + 1, .revision = revision };
+    *position = (WatchPosition){ .next_revision = revision + 1, .revision = revision };
 }
 
 bool watch_position_add(WatchPosition *position, int64_t revision)
@@ -23,7 +23,7 @@ bool watch_position_add(WatchPosition *position, int64_t revision)
     }
     position->printed = revision == position->revision ? position->printed + 1 : 1;
     position->revision = revision;
-    position->from = revision;
+    position->next_revision = revision;
     position->skip = 0;
     return true;
 }

@@ -6,10 +6,10 @@
 #include <stdint.h>
 
 typedef struct WatchPosition {
-    int64_t from;     /* revision to request next; 0: unknown */
+    int64_t next_revision; /* revision to request next; 0: unknown */
     int64_t revision; /* revision of the last printed change; a revision can have several changes */
-    uint32_t printed; /* number of its changes printed so far */
-    uint32_t skip;    /* number of them to skip after a reconnect */
+    uint32_t printed; /* number of changes of this revision printed so far */
+    uint32_t skip;    /* number of changes of this revision to skip after a reconnect */
 } WatchPosition;
 
 /* Called when the watch is established: all changes after `revision` will follow. */

@@ -108,7 +108,7 @@ static Str add_step(const Explanation *explanation, uint32_t step)
     return buf_str(&text);
 }
 
-/* The reason why it reacted at the end; empty if it did not react. */
+/* Returns why the step reacted at the end; empty if it did not react. */
 static Str add_reaction(const Explanation *explanation, uint32_t step)
 {
     const Turns *turns = &explanation->recorded->turns;
@@ -141,8 +141,7 @@ static void set_edge(const Explanation *explanation, Map *map, const Edge *edge)
     }
 }
 
-/* From the step to its root cause. The causes of a decision have their results before it, so this
- * terminates; CHAIN_MAX guards against a forged record. */
+/* Builds the chain from the step to its root cause. The causes of a decision always precede it, so this terminates; CHAIN_MAX guards against a forged record. */
 static Value chain_value(const Explanation *explanation, uint32_t step)
 {
     List *chain = list_new(explanation->arena, 4);
@@ -178,15 +177,15 @@ static bool starts_path(Str name, const char *root, Str *rest)
     return rest->len > 0 && rest->data[0] == '[';
 }
 
-/* The name in ['a b'] at the start of a path. */
+/* Returns the name in ['a b'] at the start of a path. */
 static Str unquoted(Str path)
 {
     size_t end = str_find(path, STR("']"), 0);
     return str_starts(path, STR("['")) && end != STR_NOT_FOUND ? str_slice(path, 2, end) : path;
 }
 
-/* The command that explains a name further; empty if there is none. */
-static Str ask_about(const Explanation *explanation, Str name)
+/* Returns a command that shows more about a name; empty if there is none. */
+static Str followup_command(const Explanation *explanation, Str name)
 {
     Value site = value_map(map_new(explanation->arena, 0));
     const Value *given = value_get(explanation->recorded->value, STR("site"));
@@ -196,7 +195,7 @@ static Str ask_about(const Explanation *explanation, Str name)
         const char *quote = memchr(rest.data, '[', rest.len) != NULL ? "\"" : "";
         Str key = str_starts(rest, STR("['")) && str_ends(rest, STR("']")) ? unquoted(rest) : rest;
         if (memchr(key.data, '.', key.len) != NULL && key.data != rest.data) {
-            key = rest; /* a key with dots stays in brackets */
+            key = rest; /* a key with dots needs brackets */
         } else if (key.data != rest.data) {
             quote = "";
         }
@@ -259,7 +258,7 @@ static void set_uses(const Explanation *explanation, Map *map, Value written, bo
             continue;
         }
         list_push(explanation->arena, uses, value_string(name));
-        Str command = ask_about(explanation, name);
+        Str command = followup_command(explanation, name);
         bool added = command.len > 0;
         for (uint32_t j = 0; j < ask->len; j++) {
             added = added && !str_eq(value_str(ask->items[j]), command);
@@ -386,7 +385,7 @@ Value why_value(const Recorded *recorded, uint32_t step, Arena *arena)
     return value_map(map);
 }
 
-/* The last entry of the chain; missing if that is the step itself. */
+/* Returns the last entry of the chain; missing if it is the step itself. */
 static Value root_value(const Explanation *explanation, uint32_t step)
 {
     Value chain = chain_value(explanation, step);

@@ -1,5 +1,5 @@
-/* Explains a step from the record of a run: builds one object, which `-o json` prints and the text
- * output is made from.
+/* Explains a step from the record of a run. Builds one object, which `-o json` prints and from
+ * which the text output is generated.
  *
  *     {"format":"eden.why/1","run","at","node","site":{"path","digest"},
  *      "step","action","file","line","result","cause","reason","comment","changed","reacted","reaction",

@@ -27,7 +27,7 @@ static void put_location(Buf *out, Value of)
     }
 }
 
-/* As JSON on one line, truncated. */
+/* Returns the value as JSON on one line, truncated. */
 static void put_value(Buf *out, Value value)
 {
     Error err;
@@ -228,7 +228,7 @@ static void put_diff(Buf *out, Value why)
     }
 }
 
-/* The end of a command's output, where errors usually are. */
+/* Prints the end of a command's output, where errors usually are. */
 static void put_output(Buf *out, Value why, const char *key, const char *title)
 {
     Str text = value_get_text(why, key);

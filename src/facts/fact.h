@@ -1,4 +1,4 @@
-/* One fact: its row, what it can access, and helpers for the files that contain facts. */
+/* The row of a fact, the sources that it can read, and helpers for reading small files. */
 #pragma once
 
 #include "base/arena.h"
@@ -7,7 +7,7 @@
 #include "sys/network.h"
 #include "sys/tree.h"
 
-/* Where facts are read from. Tests replace it with synthetic trees and functions. */
+/* Where facts are read from. Tests use synthetic trees and functions instead. */
 typedef struct FactSources {
     Tree root;   /* the installed system: /etc, /usr */
     Tree kernel; /* the running system: /proc, /sys, /run */
@@ -24,7 +24,7 @@ DEFINE_AUTO_CLEAR(FactSources, fact_sources_close)
 
 typedef struct Fact {
     const char *name;
-    const char *help;    /* one sentence */
+    const char *help;    /* shown in help; one sentence */
     const char *example; /* a value, as JSON */
     /* Sets the value, allocated in `arena`. Returns false if the source exists but is unusable. If
      * the source does not exist, the value is null or an empty container. */
@@ -33,12 +33,12 @@ typedef struct Fact {
 
 enum {
     FACT_FILE_MAX = 4 << 20,
-    FACT_ENTRIES_MAX = 10000, /* of a directory or a table */
+    FACT_ENTRIES_MAX = 10000, /* maximum number of entries in a directory or table */
 };
 
 /* Reads an entire file; empty if it does not exist. */
 MUST_CHECK bool fact_text(const Tree *tree, Arena *arena, const char *path, Str *out, Error *err);
-/* The same without surrounding whitespace; for files with a single value. */
+/* Like fact_text(), but removes surrounding whitespace; for files with a single value. */
 MUST_CHECK bool fact_word(const Tree *tree, Arena *arena, const char *path, Str *out, Error *err);
 /* The names in a directory, at most FACT_ENTRIES_MAX; empty if it does not exist. */
 MUST_CHECK bool fact_list(const Tree *tree, Arena *arena, const char *path, Str **names,

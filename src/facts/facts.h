@@ -10,11 +10,11 @@
 #include "base/problems.h"
 #include "facts/fact.h"
 
-/* Ends with NULL; in the order of facts.def. */
+/* In the order of facts.def; ends with NULL. */
 extern const Fact *const facts[];
-/* NULL if there is none of that name. */
+/* Returns NULL if there is no such fact. */
 const Fact *fact_find(Str name);
-/* The names of all, up to NULL. */
+/* The names of all facts; ends with NULL. */
 const char *const *fact_names(Arena *arena);
 /* The closest name, for "did you mean"; returns false if none is close. */
 bool fact_suggest(Str name, Str *out);
@@ -22,6 +22,6 @@ bool fact_suggest(Str name, Str *out);
 /* The value of a fact; null if its source does not exist. If reading fails, adds a warning (E0580)
  * and returns null as well. */
 Value fact_collect(const Fact *fact, const FactSources *sources, Arena *arena, Problems *problems);
-/* A map from names to values: of these facts, in this order, or of all if `count` is 0. */
+/* Returns a map from names to values of these facts, in this order, or of all facts if `count` is 0. */
 Value facts_collect(const FactSources *sources, Arena *arena, const Fact *const *wanted,
                     uint32_t count, Problems *problems);

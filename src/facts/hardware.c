@@ -18,8 +18,7 @@ const Fact fact_arch = {
 
 /* --- Processors ------------------------------------------------------------------------------- */
 
-/* Counted from the kernel's list of ranges, "0-3,8", and not from /proc/cpuinfo, which takes the
- * kernel a millisecond or more on large machines. */
+/* Counts the processors in the kernel's list of ranges, "0-3,8". Reading /proc/cpuinfo instead would take a millisecond or more on large machines. */
 
 static bool count_range(Str range, int64_t *count)
 {
@@ -111,7 +110,7 @@ const Fact fact_memory = {
 /* Block devices that can store data: no loop devices, RAM disks or empty drives. */
 
 enum {
-    SECTOR = 512, /* unit of `size`, regardless of the sector size of the device */
+    SECTOR = 512, /* `size` is in these units, regardless of the sector size of the device */
     PATH_BYTES = 320,
 };
 
@@ -189,7 +188,7 @@ const Fact fact_disks = {
 
 /* --- Containers and virtual machines ---------------------------------------------------------- */
 
-/* Identification of the firmware, most specific first. */
+/* Firmware vendors and products, most specific first. */
 static const struct {
     const char *text, *name;
 } vendors[] = {
@@ -210,7 +209,7 @@ static const struct {
     { "Apple Virtualization", "apple" },
 };
 
-/* systemd and podman containers are identified by a file; others leave traces. */
+/* Containers of systemd and podman have a file that identifies them; others are detected indirectly. */
 static bool find_container(const FactSources *sources, Arena *arena, Str *out, Error *err)
 {
     if (!fact_word(&sources->kernel, arena, "/run/systemd/container", out, err)) {
@@ -229,8 +228,7 @@ static bool find_container(const FactSources *sources, Arena *arena, Str *out, E
     return true;
 }
 
-/* Every guest sees a hypervisor flag. The flags of one processor suffice; the file has one block
- * for each. */
+/* In a virtual machine every processor has the flag "hypervisor". /proc/cpuinfo has one block per processor; checking the first one is sufficient. */
 static bool has_hypervisor(Str cpuinfo)
 {
     for (Str line; str_split_next(&cpuinfo, '\n', &line);) {
@@ -263,7 +261,7 @@ static bool find_machine(const FactSources *sources, Arena *arena, Str *out, Err
     }
     *out = hypervisor;
     if (out->len == 0 && both.len <= 1) {
-        /* A microVM has no firmware; only then is the slow file worth reading. */
+        /* A microVM has no firmware. /proc/cpuinfo is slow to read, so it is the last resort. */
         Str cpuinfo;
         if (!fact_text(&sources->kernel, arena, "/proc/cpuinfo", &cpuinfo, err)) {
             return false;

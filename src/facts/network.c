@@ -30,8 +30,7 @@ static List *addresses_of(const NetworkAddresses *all, Arena *arena, Str interfa
     return list;
 }
 
-/* Whether it is administratively up: the lowest bit of its flags, which, unlike the operational
- * state, does not depend on whether a cable is plugged in. */
+/* Whether the interface is administratively up: the lowest bit of its flags. Unlike the operational state, this does not depend on whether a cable is plugged in. */
 static bool is_up(Str flags)
 {
     return flags.len > 0 && ascii_hex_value(flags.data[flags.len - 1]) % 2 == 1;
@@ -48,7 +47,7 @@ static bool read_interface(const FactSources *sources, Arena *arena,
         return false;
     }
     if (flags.len == 0) {
-        return true; /* a file next to the interfaces, such as bonding_masters */
+        return true; /* not an interface but a file, such as bonding_masters */
     }
     Map *map = map_new(arena, 5);
     map_set_str(arena, map, STR("mac"), fact_string(mac));
@@ -112,23 +111,23 @@ static bool hex_number(Str text, uint64_t *out)
     return text.len > 0;
 }
 
-typedef struct Best {
+typedef struct DefaultRoute {
     Str interface;
     uint64_t metric;
-} Best;
+} DefaultRoute;
 
-static void offer(Best *best, Str interface, uint64_t flags, uint64_t metric)
+static void consider_route(DefaultRoute *best, Str interface, uint64_t flags, uint64_t metric)
 {
     if ((flags & ROUTE_UP) != 0 && (flags & ROUTE_REJECT) == 0 && !str_eq_c(interface, "lo") &&
         (best->interface.len == 0 || metric < best->metric)) {
-        *best = (Best){ interface, metric };
+        *best = (DefaultRoute){ interface, metric };
     }
 }
 
 /* Columns: interface destination gateway flags refs use metric mask. */
-static Str find_v4(Str table)
+static Str find_default_v4(Str table)
 {
-    Best best = { 0 };
+    DefaultRoute best = { 0 };
     for (Str line; str_split_next(&table, '\n', &line);) {
         Str fields[8];
         size_t count = 0;
@@ -139,16 +138,16 @@ static Str find_v4(Str table)
         if (count == COUNT_OF(fields) && hex_number(fields[1], &destination) &&
             hex_number(fields[7], &mask) && hex_number(fields[3], &flags) &&
             str_to_u64(fields[6], &metric) && destination == 0 && mask == 0) {
-            offer(&best, fields[0], flags, metric);
+            consider_route(&best, fields[0], flags, metric);
         }
     }
     return best.interface;
 }
 
 /* Columns: destination length source length gateway metric refs use flags interface. */
-static Str find_v6(Str table)
+static Str find_default_v6(Str table)
 {
-    Best best = { 0 };
+    DefaultRoute best = { 0 };
     for (Str line; str_split_next(&table, '\n', &line);) {
         Str fields[10];
         size_t count = 0;
@@ -158,7 +157,7 @@ static Str find_v6(Str table)
         uint64_t flags, metric;
         if (count == COUNT_OF(fields) && str_eq_c(fields[1], "00") && str_eq_c(fields[3], "00") &&
             hex_number(fields[5], &metric) && hex_number(fields[8], &flags)) {
-            offer(&best, fields[9], flags, metric);
+            consider_route(&best, fields[9], flags, metric);
         }
     }
     return best.interface;
@@ -171,8 +170,8 @@ static bool find_default(const FactSources *sources, Arena *arena, Str *out, Err
         !fact_text(&sources->kernel, arena, "/proc/net/ipv6_route", &v6, err)) {
         return false;
     }
-    *out = find_v4(v4);
-    *out = out->len > 0 ? *out : find_v6(v6);
+    *out = find_default_v4(v4);
+    *out = out->len > 0 ? *out : find_default_v6(v6);
     return true;
 }
 
@@ -195,7 +194,7 @@ const Fact fact_default_interface = {
 
 /* --- The address of this machine -------------------------------------------------------------- */
 
-/* Whether other machines may reach it: neither loopback nor link-local. */
+/* Whether other machines may be able to reach the address: it is neither loopback nor link-local. */
 static bool is_reachable(const NetworkAddress *address)
 {
     return address->v6
@@ -204,7 +203,7 @@ static bool is_reachable(const NetworkAddress *address)
                      !str_starts(address->address, STR("169.254."));
 }
 
-/* Of the default interface, or else the first one. */
+/* Prefers an address of the default interface, and falls back to the first one of any interface. */
 static bool read_address(const FactSources *sources, Arena *arena, bool v6, Value *out, Error *err)
 {
     Str interface, found = STR_EMPTY, *names;

@@ -2,7 +2,7 @@
 #include "base/buf.h"
 #include "facts/fact.h"
 
-/* Quotes and backslashes as in a shell, whose syntax the file uses a subset of. */
+/* The file uses a subset of shell syntax, including quotes and backslashes. */
 static Str unquote(Arena *arena, Str text)
 {
     text = str_trim(text);
@@ -65,7 +65,7 @@ const Fact fact_os = {
 
 /* --- OS family -------------------------------------------------------------------------------- */
 
-/* Canonical names of families for the different names in os-release. */
+/* Maps the different names in os-release to families. */
 static const struct {
     const char *name, *family;
 } families[] = {

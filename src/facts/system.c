@@ -20,8 +20,8 @@ const Fact fact_kernel = {
 
 /* --- Services and packages -------------------------------------------------------------------- */
 
-/* The program that would start: the target of the symlink /sbin/init. */
-static Str find_installed(const FactSources *sources, Arena *arena)
+/* The init program that would be started at boot: the target of the symlink /sbin/init. */
+static Str find_installed_init(const FactSources *sources, Arena *arena)
 {
     Error none;
     Str target;
@@ -48,7 +48,7 @@ static bool read_init_system(const FactSources *sources, Arena *arena, Value *ou
             return false;
         }
     } else {
-        name = find_installed(sources, arena);
+        name = find_installed_init(sources, arena);
     }
     *out = fact_string(name);
     return true;
@@ -63,8 +63,7 @@ const Fact fact_init_system = {
 
 static bool read_package_manager(const FactSources *sources, Arena *arena, Value *out, Error *err)
 {
-    /* If several are installed, the native one of the distribution comes first: Debian also
-     * packages dnf, and Fedora apt. */
+    /* If several are installed, the distribution's native one takes precedence: Debian also packages dnf, and Fedora apt. */
     static const struct {
         const char *path, *name;
     } known[] = {
@@ -107,7 +106,7 @@ static bool read_timezone(const FactSources *sources, Arena *arena, Value *out, 
     if (name.len == 0 && !fact_word(&sources->root, arena, "/etc/timezone", &name, err)) {
         return false;
     }
-    /* Without either file the C library uses UTC. */
+    /* If neither file exists, the C library uses UTC. */
     *out = value_string(name.len > 0 ? name : STR("UTC"));
     return true;
 }
@@ -147,7 +146,7 @@ static bool read_machine_id(const FactSources *sources, Arena *arena, Value *out
     if (id.len == 0 && !fact_word(&sources->root, arena, "/var/lib/dbus/machine-id", &id, err)) {
         return false;
     }
-    /* An image that was never booted contains this. */
+    /* systemd's placeholder in an image that was never booted. */
     *out = str_eq_c(id, "uninitialized") ? value_null() : fact_string(id);
     return true;
 }
@@ -161,8 +160,7 @@ const Fact fact_machine_id = {
 
 /* --- Users ------------------------------------------------------------------------------------ */
 
-/* Users of a directory service are not included: there may be a hundred thousand, behind a
- * network. */
+/* Users in a directory service are not included: there may be a hundred thousand of them, and listing them requires the network. */
 
 static void add_user(Arena *arena, Map *users, Str line)
 {

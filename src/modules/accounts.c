@@ -159,7 +159,7 @@ bool account_check_id(int64_t id, Error *err)
 bool account_read(Call *call, const AccountKind *kind, AccountRow *now, Error *err)
 {
     Str name = call_str(call, "name");
-    return account_check_name(name, kind->what, err) &&
+    return account_check_name(name, kind->noun, err) &&
            accounts_find(call, kind->path, ACCOUNT_NAME, name, now, err);
 }
 
@@ -176,7 +176,7 @@ bool accounts_check_exist(Call *call, const AccountKind *kind, const char *param
 {
     for (uint32_t i = 0; i < names->len; i++) {
         Str name = value_str(names->items[i]);
-        if (!account_check_name(name, kind->what, err)) {
+        if (!account_check_name(name, kind->noun, err)) {
             return call_blame(call, param);
         }
         if (!exists(call, kind, name, err) &&
@@ -192,19 +192,19 @@ bool accounts_check_names(Call *call, const AccountKind *kind, const char *param
 {
     Value names = call_param(call, param);
     for (uint32_t i = 0; value_is_sequence(names) && i < names.list->len; i++) {
-        if (!account_check_name(value_str(names.list->items[i]), kind->what, err)) {
+        if (!account_check_name(value_str(names.list->items[i]), kind->noun, err)) {
             return call_blame(call, param);
         }
     }
     return true;
 }
 
-static bool check_number_is_free(Call *call, const AccountKind *kind, const char *param,
-                                 int64_t number, Error *err)
+static bool check_id_is_free(Call *call, const AccountKind *kind, const char *param, int64_t number,
+                             Error *err)
 {
     AccountRow holder;
     Str text = arena_format(call->arena, "%lld", (long long)number);
-    if (!accounts_find(call, kind->path, ACCOUNT_NUMBER, text, &holder, err)) {
+    if (!accounts_find(call, kind->path, ACCOUNT_ID, text, &holder, err)) {
         return false;
     }
     if (!holder.found) {
@@ -215,7 +215,7 @@ static bool check_number_is_free(Call *call, const AccountKind *kind, const char
         return error_set(err, ERROR_CONFLICT, "%s %lld already belongs to %s '%" STR_FMT "'", param,
                          (long long)number, kind->class, STR_ARG(name));
     }
-    /* The account is not missing but conflicts: report that instead. */
+    /* The account exists but conflicts: report that instead of saying that it is missing. */
     call->provided_by = before.len > 0
                             ? before
                             : arena_format(call->arena,
@@ -225,8 +225,8 @@ static bool check_number_is_free(Call *call, const AccountKind *kind, const char
     return true;
 }
 
-bool account_check_number(Call *call, const AccountKind *kind, const char *param,
-                          const AccountRow *now, Outcome *outcome, bool *differs, Error *err)
+bool account_compare_id(Call *call, const AccountKind *kind, const char *param,
+                        const AccountRow *now, Outcome *outcome, bool *differs, Error *err)
 {
     int64_t wanted = call_int(call, param, 0), number = -1;
     *differs = false;
@@ -236,14 +236,14 @@ bool account_check_number(Call *call, const AccountKind *kind, const char *param
     if (!account_check_id(wanted, err)) {
         return false;
     }
-    (void)str_to_i64(now->fields[ACCOUNT_NUMBER], &number);
+    (void)str_to_i64(now->fields[ACCOUNT_ID], &number);
     if (wanted == number) {
         return true;
     }
     *differs = true;
     outcome_change(call, outcome, param, account_old_value(now, value_int(number)),
                    value_int(wanted));
-    return check_number_is_free(call, kind, param, wanted, err);
+    return check_id_is_free(call, kind, param, wanted, err);
 }
 
 Value account_old_value(const AccountRow *row, Value now)

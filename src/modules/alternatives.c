@@ -1,4 +1,4 @@
-/* alternatives.*: which of several programs a generic name refers to. */
+/* alternatives.*: selects the program that a generic name refers to. */
 #include "modules/tool.h"
 
 typedef struct AlternativeState {

@@ -3,7 +3,7 @@
  * check runs the playbook with --check --diff. Ansible's core has no machine-readable output, so a
  * callback plugin appends each result to a file. Danger: Ansible runs plugins from the playbook's
  * directory, from the user's home directory and from paths in ansible.cfg, all as root. Locations
- * that other users can write to are refused or not used. */
+ * that other users can write to are rejected or ignored. */
 #include "lang/json.h"
 #include "modules/foreign_report.h"
 #include "modules/foreign_tool.h"
@@ -155,8 +155,7 @@ static void set(Call *call, Environment *env, const char *name, Str value)
     }
 }
 
-/* The ansible.cfg next to the playbook, as if Ansible ran in that directory. It can name plugins,
- * which run as root, so it is not used from a directory that other users can write to. */
+/* The ansible.cfg next to the playbook, as if Ansible ran in that directory. It can specify plugins, which run as root, so it is ignored in a directory that other users can write to. */
 static Str find_config(Call *call)
 {
     Str playbook = call_str(call, "playbook");
@@ -213,11 +212,11 @@ static const char *const *build_environment(Call *call, Scratch *scratch, bool a
     set(call, &env, "ANSIBLE_STDOUT_CALLBACK", STR("default"));
     set(call, &env, "ANSIBLE_HOME", scratch_path(scratch, "home"));
     set(call, &env, "ANSIBLE_LOCAL_TEMP", scratch_path(scratch, "local"));
-    /* Otherwise Ansible creates ~/.ansible/tmp, also on this machine if the inventory lists it. */
+    /* Otherwise Ansible creates ~/.ansible/tmp, even on this machine if the inventory lists it. */
     if (asks || !call_has(call, "inventory")) {
         set(call, &env, "ANSIBLE_REMOTE_TEMP", scratch_path(scratch, "remote"));
     }
-    if (asks) { /* ansible.cfg may set paths for both, but a check must not leave anything behind */
+    if (asks) { /* ansible.cfg may set paths for logs and facts, but a check must not leave anything behind */
         set(call, &env, "ANSIBLE_CACHE_PLUGIN", STR("memory"));
         set(call, &env, "ANSIBLE_LOG_PATH", STR("/dev/null"));
     }
@@ -246,7 +245,7 @@ static bool finish(Scratch *scratch, const Tool *tool, const ProcessResult *resu
     if (there && !ansible_report_read(call, text, outcome, report, err)) {
         return false;
     }
-    /* A failed task that was rescued ('rescue') is not an error. */
+    /* A failure that the playbook handles with 'rescue' is not an error. */
     if (result->ending == PROCESS_EXITED && result->exit_code == 0) {
         return true;
     }
@@ -299,12 +298,12 @@ static bool check_location(Call *call, const char *from, Error *err)
            call_blame(call, "playbook");
 }
 
-static bool read_alone(Call *call, Error *err)
+static bool verify_params(Call *call, Error *err)
 {
     const char *from;
     return foreign_tool_choose(call, &ansible, &from, err) && check_params(call, err);
 }
-CALL_VERIFY(playbook_verify, read_alone)
+CALL_VERIFY(playbook_verify, verify_params)
 
 static bool playbook_check(Call *call, Outcome *outcome, Error *err)
 {
@@ -323,8 +322,7 @@ static bool playbook_check(Call *call, Outcome *outcome, Error *err)
         if (report.failed == 0) {
             return false;
         }
-        /* With --check, tasks fail if they use what earlier tasks would have created, so only the
-         * run can tell. */
+        /* With --check, tasks fail if they use what earlier tasks would have created, so only the actual run shows whether they fail. */
         outcome->changed = outcome->unknown = true;
         outcome->comment = arena_format(call->arena, "unknown: --check failed: %s", err->text);
         return true;

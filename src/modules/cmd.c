@@ -1,8 +1,8 @@
 /* cmd.*: commands and scripts.
  *
- * A command that ran counts as changed; a command that its guards prevent from running is ok.
- * Guards are queries, which a plan evaluates too. In a reaction the command runs without evaluating
- * them. */
+ * A command that ran counts as changed; one that its guards prevent from running is ok. Guards must
+ * not change anything, because a plan evaluates them too. In a reaction, the command runs without
+ * evaluating its guards. */
 #include "modules/call.h"
 #include "modules/command.h"
 #include "modules/command_provides.h"
@@ -27,7 +27,7 @@ static Command command_of(Call *call, Value command)
 
 /* --- Guards ---------------------------------------------------------------------------------- */
 
-static bool all_created(Call *call, bool *out, Error *err)
+static bool all_paths_exist(Call *call, bool *out, Error *err)
 {
     Value paths = call_param(call, "creates");
     *out = value_is_sequence(paths) && paths.list->len > 0;
@@ -42,7 +42,7 @@ static bool all_created(Call *call, bool *out, Error *err)
 }
 
 /* Exit codes of a shell that could not run a command: not executable, or not found. */
-static bool could_not_run(int exit_code)
+static bool is_launch_failure(int exit_code)
 {
     return exit_code == 126 || exit_code == 127;
 }
@@ -65,7 +65,7 @@ static bool run_guard(Call *call, const char *name, int *exit_code, Error *err)
     *exit_code = result.exit_code;
     /* A missing program is a valid answer for `unless: tool --version`. But with `onlyif`, a guard
      * that cannot run would silently prevent the command from ever running. */
-    if (strcmp(name, "onlyif") == 0 && could_not_run(result.exit_code)) {
+    if (strcmp(name, "onlyif") == 0 && is_launch_failure(result.exit_code)) {
         command_failure(call, &guard, &result, err);
         error_wrap(err, "%s", name);
         return call_blame(call, name);
@@ -73,13 +73,13 @@ static bool run_guard(Call *call, const char *name, int *exit_code, Error *err)
     return true;
 }
 
-/* Sets `*kept` to the guard that prevents the command from running; empty: none does. */
+/* Sets `*kept` to the reason if a guard prevents the command from running; otherwise to an empty string. */
 static bool evaluate_guards(Call *call, Str *kept, Error *err)
 {
     bool created;
     int code;
     *kept = STR_EMPTY;
-    if (!all_created(call, &created, err)) {
+    if (!all_paths_exist(call, &created, err)) {
         return false;
     }
     if (created) {
@@ -109,7 +109,7 @@ static bool evaluate_guards(Call *call, Str *kept, Error *err)
 
 /* --- Planning -------------------------------------------------------------------------------- */
 
-/* Follows symlinks, but fails if root would follow a symlink of another user. */
+/* Stats the directory. Follows symlinks, but fails if root would follow a symlink of another user. */
 static bool stat_directory(Call *call, Str directory, FileInfo *info, Error *err)
 {
     Str inside = arena_join(call->arena, directory, STR("/."), STR_EMPTY);
@@ -118,7 +118,7 @@ static bool stat_directory(Call *call, Str directory, FileInfo *info, Error *err
 }
 
 /* Checks the user and working directory of the command and its guards. */
-static bool check_place(Call *call, Error *err)
+static bool check_user_and_directory(Call *call, Error *err)
 {
     uid_t uid;
     FileInfo info;
@@ -134,7 +134,7 @@ static bool check_place(Call *call, Error *err)
         return true;
     }
     if (!stat_directory(call, directory, &info, err)) {
-        /* Another user may follow any symlink. */
+        /* A command that runs as another user may follow any symlink. */
         return (!as_root && err->kind == ERROR_DENIED) || call_blame(call, "cwd");
     }
     if (info.kind == FILE_DIRECTORY || info.kind == FILE_LINK ||
@@ -167,10 +167,10 @@ static bool cmd_check(Call *call, Outcome *outcome, Error *err)
 {
     Str kept;
     bool created;
-    if (!all_created(call, &created, err)) {
+    if (!all_paths_exist(call, &created, err)) {
         return false;
     }
-    if (!created && call->planning && !check_place(call, err)) {
+    if (!created && call->planning && !check_user_and_directory(call, err)) {
         return false;
     }
     bool asks = call_has(call, "unless") || call_has(call, "onlyif");
@@ -200,13 +200,13 @@ static bool check_codes(Call *call, Error *err)
     return true;
 }
 
-static bool run_alone(Call *call, Error *err)
+static bool verify_run_params(Call *call, Error *err)
 {
     Value command = call_param(call, "cmd");
     bool is_empty = value_is_string(command) && str_trim(value_str(command)).len == 0;
     return (!is_empty || error_set(err, ERROR_INVALID, "'cmd' is empty")) && check_codes(call, err);
 }
-CALL_VERIFY(run_verify, run_alone)
+CALL_VERIFY(run_verify, verify_run_params)
 
 static bool is_success(Call *call, int exit_code)
 {
@@ -231,7 +231,7 @@ static bool run_check(Call *call, Outcome *outcome, Error *err)
     }
     if (outcome->changed && call->planning) {
         bool is_text = !value_is_sequence(command);
-        bool may_be_missing = is_text && is_success(call, 127); /* the shell reports it so */
+        bool may_be_missing = is_text && is_success(call, 127); /* the shell already reports that */
         if ((!may_be_missing && !command_check(call, "cmd", command, call_str(call, "shell"),
                                                call_param(call, "env"), err)) ||
             (is_text && !command_check_program(call, "shell", call_str(call, "shell"), err))) {
@@ -272,7 +272,7 @@ static bool run_apply(Call *call, Outcome *outcome, Error *err)
     return run_command(call, &command, outcome, err);
 }
 
-/* A command that ran after the change has already reacted to it. */
+/* A command that ran after the change has already taken it into account. */
 static bool run_react(Call *call, Outcome *outcome, Error *err)
 {
     return call->ran_after_change || run_apply(call, outcome, err);
@@ -333,12 +333,12 @@ static void push_interpreter(Call *call, Str script, List *argv)
     }
 }
 
-static bool script_alone(Call *call, Error *err)
+static bool verify_script_params(Call *call, Error *err)
 {
     Str ignored;
     return get_script(call, &ignored, err) && check_codes(call, err);
 }
-CALL_VERIFY(script_verify, script_alone)
+CALL_VERIFY(script_verify, verify_script_params)
 
 static bool script_check(Call *call, Outcome *outcome, Error *err)
 {

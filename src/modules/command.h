@@ -9,13 +9,12 @@
 
 enum {
     COMMAND_OUTPUT_MAX = 1 << 20, /* default limit of each stream, in bytes */
-    /* in less output the beginning of a secret would not be recognized */
+    /* with a smaller limit, a truncated secret would not be recognized */
     COMMAND_OUTPUT_MIN = 128,
     COMMAND_WORDS_MAX = 120 /* maximum length of a command in messages, in bytes */
 };
 
-/* Zeroed fields mean: /bin/sh, current directory, environment and user of this process, no input,
- * no limit. */
+/* Defaults of zeroed fields: /bin/sh, the current directory, environment and user of this process, no input, no limit. */
 typedef struct Command {
     Value command; /* PARAM_COMMAND */
     Str shell;
@@ -23,7 +22,7 @@ typedef struct Command {
     Value env; /* PARAM_MAP; missing or null: none */
     Str user;
     Str input;
-    int64_t umask; /* if has_umask */
+    int64_t umask; /* used if has_umask is set */
     bool has_umask;
     int64_t timeout_ms;
     int64_t output_max;
@@ -45,7 +44,7 @@ Value command_with_path(Arena *arena, Value command, Str path);
 
 /* --- Checking a command before it runs ------------------------------------------------------- */
 
-/* The program that a command certainly starts with; empty if only a shell can tell. */
+/* Returns the program that a command runs first; empty if that is known only to a shell. */
 Str command_program(Call *call, Value command);
 /* Checks a program with an absolute path; others depend on a shell or PATH and are skipped.
  * Failures are attributed to `param`, if not NULL. */

@@ -13,10 +13,10 @@ typedef enum Scope {
 
 typedef struct ScopeRow {
     Scope scope;
-    const char *programs; /* each with a space before and after it */
+    const char *programs; /* names are surrounded by spaces */
 } ScopeRow;
 
-/* Programs that can run others (find, xargs, awk, env, ssh, make) are not listed. */
+/* Programs that can run other programs (find, xargs, awk, env, ssh, make) are not listed. */
 static const ScopeRow programs[] = {
     { SCOPE_NOTHING,
       " : [ [[ arch b2sum basename blkid cat cd cksum cmp comm cut date df diff dig dirname dmesg "
@@ -45,7 +45,7 @@ static const ScopeRow programs[] = {
 
 static const struct {
     Scope scope;
-    const char *claims[10]; /* the classes of run/provisions.c */
+    const char *claims[10]; /* classes of claims, as in run/provisions.c */
 } classes[] = {
     { SCOPE_FILES,
       { "provides:path", "provides:program", "provides:unit", "provides:package",
@@ -75,8 +75,8 @@ static Scope program_scope(Arena *arena, Str program)
     return SCOPE_ANYTHING;
 }
 
-/* Output to these paths creates no file. */
-static bool is_no_file(Str target)
+/* Whether redirecting output to this path creates no file. */
+static bool creates_no_file(Str target)
 {
     return str_eq(target, STR("/dev/null")) || str_eq(target, STR("/dev/stdout")) ||
            str_eq(target, STR("/dev/stderr"));
@@ -87,15 +87,15 @@ static bool is_no_file(Str target)
 typedef enum Expect {
     EXPECT_PROGRAM,
     EXPECT_ARGUMENT,
-    EXPECT_TARGET, /* of ">" */
-    EXPECT_SOURCE, /* of "<" */
+    EXPECT_TARGET, /* the operand of ">" */
+    EXPECT_SOURCE, /* the operand of "<" */
     EXPECT_SHELL_OPTION,
-    EXPECT_SHELL_TEXT, /* of "sh -c" */
-    EXPECT_VERB,       /* of systemctl */
+    EXPECT_SHELL_TEXT, /* the argument of "sh -c" */
+    EXPECT_VERB,       /* the command of systemctl */
 } Expect;
 
 enum {
-    NESTING_MAX = 8 /* commands in commands */
+    NESTING_MAX = 8 /* maximum nesting of command substitutions */
 };
 
 typedef struct Shell {
@@ -105,8 +105,8 @@ typedef struct Shell {
     Expect expect, after; /* `after`: what follows a redirection */
     Scope scope;
     unsigned depth;
-    bool computed;     /* the current word contains the output of a command */
-    bool is_open;      /* the current command may do anything unless a later word limits it */
+    bool computed; /* the current word contains the output of a command */
+    bool is_open; /* the current command may change anything, unless a later word shows otherwise */
     bool names_kernel; /* a word is a path below /sys or /proc */
 } Shell;
 
@@ -134,7 +134,7 @@ static size_t find_end_of_group(Str text, size_t at)
     return text.len;
 }
 
-/* $(command) or $((expression)). */
+/* Reads $(command) or $((expression)). */
 static void read_substitution(Shell *shell)
 {
     size_t start = shell->at + 1, end = find_end_of_group(shell->text, start);
@@ -229,7 +229,7 @@ static bool is_number_before_redirection(const Shell *shell, Str word)
     return (next == '<' || next == '>') && str_to_i64(word, &number);
 }
 
-static bool is_among(const char *words, Str word)
+static bool list_contains(const char *words, Str word)
 {
     Str rest = str_from_c(words), one;
     while (rest.len > 0 && str_split_next(&rest, ' ', &one)) {
@@ -242,19 +242,20 @@ static bool is_among(const char *words, Str word)
 
 static bool is_shell(Str program)
 {
-    return is_among("sh bash dash /bin/sh /bin/bash /bin/dash /usr/bin/sh /usr/bin/bash", program);
+    return list_contains("sh bash dash /bin/sh /bin/bash /bin/dash /usr/bin/sh /usr/bin/bash",
+                         program);
 }
 
-static void take_program(Shell *shell, Str word)
+static void handle_program(Shell *shell, Str word)
 {
     if (is_assignment(word)) {
         return;
     }
     if (shell->computed) {
         shell->scope |= SCOPE_ANYTHING;
-    } else if (is_among("if then elif else while until do ! { time", word)) {
+    } else if (list_contains("if then elif else while until do ! { time", word)) {
         return; /* a command follows */
-    } else if (is_among("fi done } for", word)) {
+    } else if (list_contains("fi done } for", word)) {
         shell->expect = EXPECT_ARGUMENT;
     } else if (is_shell(word) || str_eq(word, STR("systemctl"))) {
         shell->is_open = true;
@@ -266,22 +267,23 @@ static void take_program(Shell *shell, Str word)
 }
 
 /* The first argument of systemctl that is not an option. */
-static void take_verb(Shell *shell, Str word)
+static void handle_verb(Shell *shell, Str word)
 {
     if (str_starts(word, STR("-"))) {
         shell->expect = str_eq(word, STR("--now")) ? EXPECT_ARGUMENT : EXPECT_VERB;
     } else {
-        bool reads = is_among("cat is-active is-enabled is-failed list-dependencies list-timers "
-                              "list-unit-files list-units show status",
-                              word);
-        bool writes = is_among("daemon-reload disable enable mask preset unmask", word);
+        bool reads =
+            list_contains("cat is-active is-enabled is-failed list-dependencies list-timers "
+                          "list-unit-files list-units show status",
+                          word);
+        bool writes = list_contains("daemon-reload disable enable mask preset unmask", word);
         shell->scope |= writes ? SCOPE_FILES : SCOPE_NOTHING;
         shell->is_open = !reads && !writes;
         shell->expect = EXPECT_ARGUMENT;
     }
 }
 
-static void take_word(Shell *shell, Str word)
+static void handle_word(Shell *shell, Str word)
 {
     if (is_number_before_redirection(shell, word)) {
         return;
@@ -289,9 +291,9 @@ static void take_word(Shell *shell, Str word)
     shell->names_kernel =
         shell->names_kernel || str_starts(word, STR("/sys/")) || str_starts(word, STR("/proc/"));
     switch (shell->expect) {
-    case EXPECT_PROGRAM: take_program(shell, word); break;
+    case EXPECT_PROGRAM: handle_program(shell, word); break;
     case EXPECT_TARGET:
-        shell->scope |= is_no_file(word) && !shell->computed ? SCOPE_NOTHING : SCOPE_FILES;
+        shell->scope |= creates_no_file(word) && !shell->computed ? SCOPE_NOTHING : SCOPE_FILES;
         shell->expect = shell->after;
         break;
     case EXPECT_SOURCE: shell->expect = shell->after; break;
@@ -306,7 +308,7 @@ static void take_word(Shell *shell, Str word)
         shell->is_open = false;
         shell->expect = EXPECT_ARGUMENT;
         break;
-    case EXPECT_VERB: take_verb(shell, word); break;
+    case EXPECT_VERB: handle_verb(shell, word); break;
     case EXPECT_ARGUMENT: shell->is_open = shell->is_open || str_eq(word, STR("--now")); break;
     }
 }
@@ -334,7 +336,7 @@ static Scope text_scope(Arena *arena, Str text, unsigned depth)
             if (!read_word(&shell, &word)) {
                 return SCOPE_ANYTHING;
             }
-            take_word(&shell, buf_str(&word));
+            handle_word(&shell, buf_str(&word));
         }
     }
     end_command(&shell, EXPECT_PROGRAM);
@@ -375,8 +377,8 @@ static Scope command_scope(Arena *arena, Value command, Str shell)
     return SCOPE_ANYTHING;
 }
 
-/* What an unknown command with `creates` provides: the path, and what is beside and below it. */
-static void provide_beside(Arena *arena, Str path, List *claims)
+/* Adds what an unknown command with `creates` may provide: the path, other entries of its directory, and anything below it. */
+static void provide_creates(Arena *arena, Str path, List *claims)
 {
     size_t slash = str_find_last(path, STR("/"));
     Str directory = slash == STR_NOT_FOUND ? STR_EMPTY : str_slice(path, 0, slash);
@@ -402,7 +404,7 @@ static void provide(Arena *arena, Scope scope, Value creates, List *claims)
         for (uint32_t i = 0; i < creates.list->len; i++) {
             Value path = creates.list->items[i];
             if (value_is_string(path)) {
-                provide_beside(arena, value_str(path), claims);
+                provide_creates(arena, value_str(path), claims);
             }
         }
     }

@@ -1,10 +1,10 @@
 /* Determines the files that a command may create, for plans.
  *
  * A command is parsed into the programs that it runs. A program that is known to write nothing,
- * such as echo, creates nothing; one that is known to change files, accounts, packages or the
- * kernel may create anything of that kind. Any other program may create anything at all, and so may
- * a command that only a shell can parse; but with `creates` only these paths and what is beside and
- * below them. */
+ * such as echo, creates nothing. A program that is known to change files, accounts, packages or the
+ * kernel may create anything of that kind. Any other program, and any command that only a shell can
+ * parse, may create anything; with `creates`, only these paths, other entries of their directories,
+ * and anything below them. */
 #pragma once
 
 #include "model/module.h"

@@ -2,7 +2,7 @@
 #include "modules/accounts.h"
 #include "modules/file/target.h"
 
-/* cron skips files with any other character in their name. */
+/* cron ignores files whose names contain any other character. */
 static bool check_name(Str name, Error *err)
 {
     for (size_t i = 0; i < name.len; i++) {
@@ -16,7 +16,7 @@ static bool check_name(Str name, Error *err)
            error_set(err, ERROR_INVALID, "'name' is not a valid file name");
 }
 
-/* cron silently skips lines that it cannot parse: the job would never run. */
+/* cron silently skips lines that it cannot parse, so the job would never run. */
 typedef struct TimeField {
     const char *param;
     int64_t low, high;
@@ -44,7 +44,7 @@ static bool read_number(const TimeField *field, Str text, int64_t *out)
            *out >= field->low && *out <= field->high;
 }
 
-/* "*", "5", "1-5", some with "/2"; "0~30" for a random value, where cron supports that. */
+/* Checks an item: "*", "5" or "1-5", optionally with a step such as "/2", or "0~30" for a random value, which not every cron supports. */
 static bool is_item(const TimeField *field, Str item)
 {
     int64_t from = field->low, to = field->high, every = 1;
@@ -183,14 +183,14 @@ static bool make_content(Call *call, Str *out, Error *err)
     return true;
 }
 
-static bool read_alone(Call *call, Error *err)
+static bool verify_params(Call *call, Error *err)
 {
     Str ignored;
     return (account_check_name(call_str(call, "user"), "a user", err) ||
             call_blame(call, "user")) &&
            make_content(call, &ignored, err);
 }
-CALL_VERIFY(cron_verify_all, read_alone)
+CALL_VERIFY(cron_verify_all, verify_params)
 
 static Str path_of(Arena *arena, Str name)
 {

@@ -35,14 +35,14 @@ static bool hide_content(const Call *call, const Edit *edit, Error *err)
     size_t first = str_find(text, STR("'"), 0), last = str_find_last(text, STR("'"));
     bool is_private =
         edit->target->before.kind == FILE_REGULAR && (edit->target->before.mode & S_IROTH) == 0;
-    if (!is_private || edit->target->open || first == last) {
+    if (!is_private || edit->target->shows_diff || first == last) {
         return false;
     }
     return error_set(err, err->kind, "%" STR_FMT "(not shown)%" STR_FMT,
                      STR_ARG(str_slice(text, 0, first)), STR_ARG(str_from_offset(text, last + 1)));
 }
 
-static bool read_alone(Call *call, Error *err)
+static bool verify_params(Call *call, Error *err)
 {
     DocumentRequest request = { .absent = str_eq(call_str(call, "state"), STR("absent")),
                                 .value = call_param(call, "value") };
@@ -54,7 +54,7 @@ static bool read_alone(Call *call, Error *err)
 bool document_verify(Arena *arena, const Action *action, const Value *params, const char **at,
                      Error *err)
 {
-    return call_verify(arena, action, params, read_alone, at, err);
+    return call_verify(arena, action, params, verify_params, at, err);
 }
 
 bool document_check(Call *call, const DocumentFormat *format, Outcome *outcome, Error *err)
@@ -79,6 +79,6 @@ bool document_check(Call *call, const DocumentFormat *format, Outcome *outcome, 
         return false;
     }
     outcome->state = request.absent ? STR("absent") : STR("present");
-    report_change(call, &request, &change, edit.target->hidden, outcome);
+    report_change(call, &request, &change, edit.target->hides_content, outcome);
     return true;
 }

@@ -1,4 +1,4 @@
-/* A value in a structured file: shared by json.value and yaml.value. */
+/* Sets or removes a value in a structured file; shared by json.value and yaml.value. */
 #pragma once
 
 #include "lang/edit/document.h"

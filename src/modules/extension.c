@@ -16,21 +16,19 @@
 
 /* --- Protocol -------------------------------------------------------------------------------- */
 
-/* The `context` of a row. */
+/* The `context` of an action's row. */
 typedef struct ExtensionContext {
     const Extension *extension;
     const ExtensionAction *row;
 } ExtensionContext;
 
 /* Passed from check to apply. */
-typedef struct Found {
+typedef struct CheckData {
     Value found;
     List *keeps;
-} Found;
+} CheckData;
 
-/* Nothing from our environment: neither credentials nor settings that affect interpreters.
- * PYTHONSAFEPATH keeps Python from importing modules from the directory of the program, which runs
- * from memory and has none. */
+/* Modules do not inherit our environment, which may contain credentials and settings of interpreters. PYTHONSAFEPATH prevents Python from importing modules from the directory of the program, which runs from memory and has no directory. */
 static const char *const environment[] = {
     "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "LC_ALL=C.UTF-8",
@@ -40,18 +38,18 @@ static const char *const environment[] = {
 };
 
 enum {
-    LAST_LINES = 3,
-    LAST_BYTES = 300
+    ERROR_LINES_SHOWN = 3,
+    ERROR_BYTES_SHOWN = 300
 };
 
-/* The last line of its output. */
+/* Returns the last lines of the module's output as one line. */
 static Str last_lines(Arena *arena, Str text)
 {
     text = str_trim(text);
     size_t start = text.len;
-    for (int lines = 0; start > 0 && text.len - start < LAST_BYTES; start--) {
+    for (int lines = 0; start > 0 && text.len - start < ERROR_BYTES_SHOWN; start--) {
         lines += text.data[start - 1] == '\n';
-        if (lines == LAST_LINES) {
+        if (lines == ERROR_LINES_SHOWN) {
             break;
         }
     }
@@ -79,24 +77,24 @@ static bool fail(Arena *arena, const Extension *extension, ErrorKind kind, const
 }
 
 /* The raw result of a call. */
-typedef struct Reply {
-    Call *call; /* NULL: it describes itself */
+typedef struct CallResult {
+    Call *call; /* NULL: the call requests the module's description */
     bool started;
-    bool well; /* it exited with 0 by itself */
+    bool succeeded; /* it exited with code 0 and was not killed */
     ProcessResult result;
-} Reply;
+} CallResult;
 
-/* Its standard error, as it may be shown. */
-static Str error_output(const Reply *reply)
+/* Returns the redacted standard error of the module. */
+static Str error_output(const CallResult *call_result)
 {
-    Str wrote = reply->result.error_out;
-    return reply->call == NULL ? wrote : call_scrub(reply->call, wrote);
+    Str wrote = call_result->result.error_out;
+    return call_result->call == NULL ? wrote : call_scrub(call_result->call, wrote);
 }
 
 static bool describe_exit(Arena *arena, const Extension *extension, const ProcessSpec *spec,
-                          const Reply *reply, Error *err)
+                          const CallResult *call_result, Error *err)
 {
-    const ProcessResult *result = &reply->result;
+    const ProcessResult *result = &call_result->result;
     ProcessResult silent = *result;
     silent.error_out = STR_EMPTY;
     Error why;
@@ -107,16 +105,16 @@ static bool describe_exit(Arena *arena, const Extension *extension, const Proces
     } else {
         process_failure(arena, &silent, spec->timeout_ms, &why);
     }
-    return fail(arena, extension, why.kind, why.text, error_output(reply), err);
+    return fail(arena, extension, why.kind, why.text, error_output(call_result), err);
 }
 
-/* Runs it with one line of input. Returns false unless it exited with 0. */
+/* Runs the module with one line of input. Returns false unless it exited with code 0. */
 static bool run_request(Arena *arena, const Extension *extension, ProcessSpec *spec, Value request,
-                        Reply *reply, Error *err)
+                        CallResult *call_result, Error *err)
 {
     Buf input = buf_make_in(arena, BUF_UNLIMITED);
-    ProcessResult *out = &reply->result;
-    *reply = (Reply){ .call = reply->call };
+    ProcessResult *out = &call_result->result;
+    *call_result = (CallResult){ .call = call_result->call };
     if (!json_print(&input, request, NULL, err)) {
         return error_wrap(err, "cannot pass parameters to %" STR_FMT, STR_ARG(extension->path));
     }
@@ -133,10 +131,10 @@ static bool run_request(Arena *arena, const Extension *extension, ProcessSpec *s
     if (!process_run(arena, spec, out, err)) {
         return error_wrap(err, "%" STR_FMT, STR_ARG(extension->path));
     }
-    reply->started = true;
-    reply->well = out->ending == PROCESS_EXITED && out->exit_code == 0 && !out->out_truncated &&
-                  !out->error_truncated;
-    return reply->well || describe_exit(arena, extension, spec, reply, err);
+    call_result->started = true;
+    call_result->succeeded = out->ending == PROCESS_EXITED && out->exit_code == 0 &&
+                             !out->out_truncated && !out->error_truncated;
+    return call_result->succeeded || describe_exit(arena, extension, spec, call_result, err);
 }
 
 static Map *new_request(Arena *arena, const char *op)
@@ -147,7 +145,7 @@ static Map *new_request(Arena *arena, const char *op)
     return request;
 }
 
-/* As users write it: modes as octal digits. Parameters that are not set are omitted. */
+/* Returns the parameters as users write them, with modes as octal digits. Parameters that are not set are omitted. */
 static Value params_value(const Call *call)
 {
     Arena *arena = call->arena;
@@ -193,35 +191,34 @@ static int64_t timeout_of(const Call *call, const ExtensionAction *row)
                                  : EXTENSION_TIMEOUT_MS;
 }
 
-/* A failed program's own error message is preferred, since it is more specific. If apply does not
- * say whether it changed something, assume that it did. */
+/* Prefers the error message of the module, since it is more specific. If apply does not report whether it changed something, assume that it did. */
 static bool parse_response(Call *call, const ExtensionContext *served, ExtensionOp op,
-                           const Reply *reply, ExtensionResponse *out, Error *err)
+                           const CallResult *call_result, ExtensionResponse *out, Error *err)
 {
     Error why;
-    const ProcessResult *result = &reply->result;
+    const ProcessResult *result = &call_result->result;
     bool acts = op == EXTENSION_APPLY || op == EXTENSION_REACT;
     bool read = extension_response_read(call->arena, result->out, op, out, &why);
-    if (read && out->failed && reply->started && result->ending == PROCESS_EXITED) {
+    if (read && out->failed && call_result->started && result->ending == PROCESS_EXITED) {
         return error_set(err, ERROR_OS, "%" STR_FMT,
                          STR_ARG(out->failure.len > 0 ? out->failure : STR("it failed")));
     }
-    if (!reply->well || !read) {
-        *out = (ExtensionResponse){ .changed = acts && reply->started };
+    if (!call_result->succeeded || !read) {
+        *out = (ExtensionResponse){ .changed = acts && call_result->started };
     }
-    if (!reply->well || read) {
-        return reply->well;
+    if (!call_result->succeeded || read) {
+        return call_result->succeeded;
     }
     Str text = arena_format(call->arena, "sent an invalid response: %s", why.text);
     return fail(call->arena, served->extension, why.kind, arena_copy_c(call->arena, text),
-                error_output(reply), err);
+                error_output(call_result), err);
 }
 
-static bool call_extension(Call *call, ExtensionOp op, Outcome *outcome, ExtensionResponse *answer,
-                           Error *err)
+static bool call_extension(Call *call, ExtensionOp op, Outcome *outcome,
+                           ExtensionResponse *response, Error *err)
 {
     const ExtensionContext *served = call->action->context;
-    *answer = (ExtensionResponse){ 0 };
+    *response = (ExtensionResponse){ 0 };
     if (!host_is_live(call->host) && !served->row->roots) {
         return error_set(err, ERROR_UNAVAILABLE,
                          "%" STR_FMT
@@ -229,7 +226,7 @@ static bool call_extension(Call *call, ExtensionOp op, Outcome *outcome, Extensi
                          STR_ARG(served->extension->path), host_root(call->host));
     }
     Arena *arena = call->arena;
-    const Found *found = outcome->check_data;
+    const CheckData *found = outcome->check_data;
     Map *request = new_request(arena, extension_op_names[op]);
     map_set_str(arena, request, STR("action"), value_string(str_from_c(served->row->name)));
     map_set_str(arena, request, STR("params"), params_value(call));
@@ -240,40 +237,40 @@ static bool call_extension(Call *call, ExtensionOp op, Outcome *outcome, Extensi
                          .canceled = call->canceled,
                          .line = show_progress,
                          .line_context = call };
-    Reply reply = { .call = call };
-    (void)!run_request(arena, served->extension, &spec, value_map(request), &reply, err);
-    outcome->error_out = reply.result.error_out;
-    return parse_response(call, served, op, &reply, answer, err);
+    CallResult call_result = { .call = call };
+    (void)!run_request(arena, served->extension, &spec, value_map(request), &call_result, err);
+    outcome->error_out = call_result.result.error_out;
+    return parse_response(call, served, op, &call_result, response, err);
 }
 
 /* --- Actions --------------------------------------------------------------------------------- */
 
-/* Adds its answer to the result of its check. */
-static void add_response(Call *call, Outcome *outcome, const ExtensionResponse *answer)
+/* Adds the response to the result of the check. */
+static void add_response(Call *call, Outcome *outcome, const ExtensionResponse *response)
 {
-    outcome->comment = answer->comment.len > 0 ? answer->comment : outcome->comment;
-    outcome->state = answer->state.len > 0 ? answer->state : outcome->state;
-    outcome->diff = answer->diff.len > 0 ? answer->diff : outcome->diff;
-    outcome->changes = answer->changes != NULL ? answer->changes : outcome->changes;
-    if (answer->value.kind != VALUE_NULL) {
-        outcome->value = has_secrets(call) ? value_with_secret(answer->value) : answer->value;
+    outcome->comment = response->comment.len > 0 ? response->comment : outcome->comment;
+    outcome->state = response->state.len > 0 ? response->state : outcome->state;
+    outcome->diff = response->diff.len > 0 ? response->diff : outcome->diff;
+    outcome->changes = response->changes != NULL ? response->changes : outcome->changes;
+    if (response->value.kind != VALUE_NULL) {
+        outcome->value = has_secrets(call) ? value_with_secret(response->value) : response->value;
     }
 }
 
 static bool extension_check(Call *call, Outcome *outcome, Error *err)
 {
-    ExtensionResponse answer;
-    if (!call_extension(call, EXTENSION_CHECK, outcome, &answer, err)) {
+    ExtensionResponse response;
+    if (!call_extension(call, EXTENSION_CHECK, outcome, &response, err)) {
         return false;
     }
-    add_response(call, outcome, &answer);
-    outcome->changed = answer.changed;
-    outcome->unknown = answer.unknown;
-    Found *found = ARENA_NEW(call->arena, Found);
-    *found = (Found){ answer.found, answer.keeps };
+    add_response(call, outcome, &response);
+    outcome->changed = response.changed;
+    outcome->unknown = response.unknown;
+    CheckData *found = ARENA_NEW(call->arena, CheckData);
+    *found = (CheckData){ response.found, response.keeps };
     outcome->check_data = found;
     Buf text = buf_make_in(call->arena, BUF_UNLIMITED);
-    if (answer.found.kind != VALUE_NULL && json_print(&text, answer.found, NULL, err)) {
+    if (response.found.kind != VALUE_NULL && json_print(&text, response.found, NULL, err)) {
         outcome_observe(call, outcome, buf_str(&text));
     }
     return true;
@@ -281,28 +278,28 @@ static bool extension_check(Call *call, Outcome *outcome, Error *err)
 
 static bool extension_apply(Call *call, Outcome *outcome, Error *err)
 {
-    const Found *found = outcome->check_data;
+    const CheckData *found = outcome->check_data;
     for (uint32_t i = 0; found != NULL && found->keeps != NULL && i < found->keeps->len; i++) {
         if (!call_journal(call, value_str(found->keeps->items[i]), err)) {
             return false;
         }
     }
-    ExtensionResponse answer;
-    bool ok = call_extension(call, EXTENSION_APPLY, outcome, &answer, err);
-    outcome->changed = answer.changed;
+    ExtensionResponse response;
+    bool ok = call_extension(call, EXTENSION_APPLY, outcome, &response, err);
+    outcome->changed = response.changed;
     if (ok) {
-        add_response(call, outcome, &answer);
+        add_response(call, outcome, &response);
     }
     return ok;
 }
 
 static bool extension_react(Call *call, Outcome *outcome, Error *err)
 {
-    ExtensionResponse answer;
-    bool ok = call_extension(call, EXTENSION_REACT, outcome, &answer, err);
-    outcome->changed = answer.changed;
+    ExtensionResponse response;
+    bool ok = call_extension(call, EXTENSION_REACT, outcome, &response, err);
+    outcome->changed = response.changed;
     if (ok) {
-        add_response(call, outcome, &answer);
+        add_response(call, outcome, &response);
     }
     return ok;
 }
@@ -310,15 +307,15 @@ static bool extension_react(Call *call, Outcome *outcome, Error *err)
 /* As a step, a query changes nothing. */
 static bool extension_query(Call *call, Outcome *outcome, Error *err)
 {
-    ExtensionResponse answer;
-    if (!call_extension(call, EXTENSION_QUERY, outcome, &answer, err)) {
+    ExtensionResponse response;
+    if (!call_extension(call, EXTENSION_QUERY, outcome, &response, err)) {
         return false;
     }
-    add_response(call, outcome, &answer);
+    add_response(call, outcome, &response);
     return true;
 }
 
-/* A program of the site may do anything. */
+/* A site's module may do anything. */
 static void extension_claims(Arena *arena, const Value *params, List *claims)
 {
     list_push(arena, claims, value_string(STR("provides:*")));
@@ -354,7 +351,7 @@ bool extension_path_is(Str path)
 
 static void refuse(Arena *arena, Extension *extension, const Error *err)
 {
-    extension->refused = arena_copy_c(arena, str_from_c(err->text));
+    extension->unusable_reason = arena_copy_c(arena, str_from_c(err->text));
 }
 
 static bool read_description(Arena *arena, Extension *extension, Error *err)
@@ -364,13 +361,13 @@ static bool read_description(Arena *arena, Extension *extension, Error *err)
     }
     Map *request = new_request(arena, "describe");
     ProcessSpec spec = { .timeout_ms = EXTENSION_DESCRIBE_MS };
-    Reply reply = { .call = NULL };
+    CallResult call_result = { .call = NULL };
     Value description;
     ExtensionRows rows;
-    if (!run_request(arena, extension, &spec, value_map(request), &reply, err)) {
+    if (!run_request(arena, extension, &spec, value_map(request), &call_result, err)) {
         return error_wrap(err, "cannot get its description");
     }
-    if (!extension_object_read(arena, reply.result.out, &description, err) ||
+    if (!extension_object_read(arena, call_result.result.out, &description, err) ||
         !extension_rows_read(arena, extension->name, description, &rows, err)) {
         return error_wrap(err, "%" STR_FMT " has an invalid description", STR_ARG(extension->path));
     }
@@ -383,7 +380,7 @@ typedef struct Loader {
     const SiteReader *reader;
     bool describes;
     ModuleTable built_in;
-    bool has_keys; /* `keys` were read, when first needed */
+    bool has_keys; /* the keys were read; that is done when they are first needed */
     bool keys_failed;
     TrustedKeys keys;
     Error keys_error;
@@ -428,7 +425,7 @@ static bool verify(Loader *l, Extension *extension, Error *err)
     return true;
 }
 
-static bool has_free_name(Loader *l, const Extension *extension, Error *err)
+static bool is_name_available(Loader *l, const Extension *extension, Error *err)
 {
     Str name = str_from_c(extension->name);
     if (module_table_find_module(l->built_in, name) != NULL) {
@@ -446,7 +443,7 @@ static Extension *load_one(Loader *l, Str path)
     Error err;
     *extension = (Extension){ .path = path };
     extension->name = arena_copy_c(l->arena, str_from_offset(path, STR("modules/").len));
-    if (!verify(l, extension, &err) || !has_free_name(l, extension, &err) ||
+    if (!verify(l, extension, &err) || !is_name_available(l, extension, &err) ||
         (l->describes && !read_description(l->arena, extension, &err))) {
         refuse(l->arena, extension, &err);
     }
@@ -456,13 +453,13 @@ static Extension *load_one(Loader *l, Str path)
         *module = (Module){ .name = extension->name,
                             .help = "",
                             .actions = none,
-                            .unusable_reason = extension->refused };
+                            .unusable_reason = extension->unusable_reason };
         extension->module = module;
     }
     return extension;
 }
 
-/* Built-in modules come first, so that none can be replaced. */
+/* Built-in modules come first, so that they cannot be replaced. */
 static ModuleTable join(Arena *arena, ModuleTable built_in, const Extensions *extensions)
 {
     if (extensions->count == 0) {
@@ -524,10 +521,11 @@ void extensions_warn(const Extensions *extensions, Problems *problems)
 {
     for (uint32_t i = 0; i < extensions->count; i++) {
         const Extension *extension = extensions->items[i];
-        if (extension->refused != NULL && !is_reported(problems, extension->refused)) {
+        if (extension->unusable_reason != NULL &&
+            !is_reported(problems, extension->unusable_reason)) {
             problems_add_severity(problems, SEVERITY_WARNING, "E0324", NULL, 0, 0,
                                   "module '%s' cannot be used: %s", extension->name,
-                                  extension->refused);
+                                  extension->unusable_reason);
         }
     }
 }

@@ -1,10 +1,10 @@
 /* Extension modules: executables in modules/ of a site, in any language.
  *
  * A module is used only if a key that the node trusts has signed it. Exactly the verified bytes are
- * run, from memory. It is first run to describe itself; from then on it is a row in the module
- * table like any other. Each call is a process with one line of JSON on its standard input and its
- * response on standard output (extension_response.h), limited in size and time. A module that
- * cannot be used is in the table too, with the reason, which is reported if a step uses it. */
+ * run, from memory. It is first run to get its description; from then on it is a row in the module
+ * table like any other module. Each call is a process with one line of JSON on its standard input
+ * and its response on standard output (extension_response.h), limited in size and time. A module
+ * that cannot be used is in the table too; if a step uses it, the reason is reported. */
 #pragma once
 
 #include "base/problems.h"
@@ -15,19 +15,19 @@ enum {
     EXTENSIONS_MAX = 500,
     EXTENSION_TIMEOUT_MS = 5 * 60 * 1000, /* default timeout of a call */
     EXTENSION_DESCRIBE_MS = 10 * 1000,
-    EXTENSION_COST_MS = 100, /* unknown, but never immediate */
+    EXTENSION_COST_MS = 100, /* estimated duration of an action; unknown, but never negligible */
 };
 
 typedef struct Extension {
     const char *name;
     Str path; /* path in the site: "modules/NAME" */
     Str bytes;
-    Str signer;      /* id of the key that signed it; empty: not signed */
+    Str signer;      /* ID of the key that signed it; empty: not signed */
     Str signer_name; /* name of the trusted key if the signature is valid; otherwise empty */
     bool verified;
-    const char *refused; /* why it cannot be used; NULL: it can */
+    const char *unusable_reason; /* why it cannot be used; NULL: it can be used */
     const Module *module;
-    int program; /* file descriptor; 0: none */
+    int program; /* file descriptor of the verified copy in memory; 0: none */
 } Extension;
 
 typedef struct Extensions {

@@ -105,7 +105,7 @@ static bool has_known_keys(Value answer, Error *err)
     return true;
 }
 
-/* null counts as missing. */
+/* Treats null as missing. */
 static const Value *find(Value answer, const char *key)
 {
     const Value *value = value_get(answer, str_from_c(key));
@@ -126,7 +126,7 @@ static bool read_text(Value answer, const char *key, Str *out, Error *err)
     return value == NULL || value_is_string(*value) || invalid(key, "text", err);
 }
 
-/* Displayed as one line: further lines are joined with " | ". */
+/* Reads a text that is displayed as one line: lines are joined with " | ". */
 static bool read_line(Arena *arena, Value answer, const char *key, Str *out, Error *err)
 {
     Str text;
@@ -145,7 +145,7 @@ static bool read_line(Arena *arena, Value answer, const char *key, Str *out, Err
     }
     *out = buf_str(&line);
     if (out->len >= EXTENSION_LINE_MAX) {
-        out->len = utf8_valid_prefix(*out); /* without an incomplete character */
+        out->len = utf8_valid_prefix(*out); /* do not split a UTF-8 character */
     }
     return true;
 }

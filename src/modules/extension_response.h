@@ -26,7 +26,7 @@ typedef struct ExtensionResponse {
     List *keeps;  /* paths that apply will change; NULL: none */
 } ExtensionResponse;
 
-/* Parses a single object; the caller checks its fields. Strings may borrow `text`. */
+/* Parses a single object; the caller checks its fields. Strings may point into `text`. */
 MUST_CHECK bool extension_object_read(Arena *arena, Str text, Value *out, Error *err);
 MUST_CHECK bool extension_response_read(Arena *arena, Str text, ExtensionOp op,
                                         ExtensionResponse *out, Error *err);

@@ -1,5 +1,4 @@
-/* Parsed by hand rather than with a record table: third-party programs write descriptions, and each
- * mistake is reported with its location in the description and in the terms of modules. */
+/* Parsed by hand rather than with a record table: descriptions are written by third parties, so each error is reported with its location in the description and in terms that module authors know. */
 #include "modules/extension_rows.h"
 
 #include "base/buf.h"
@@ -81,7 +80,7 @@ static bool has_only(Reader *r, Value map, const char *const *keys)
     return true;
 }
 
-/* Rows contain C strings, which are displayed. */
+/* The strings become C strings in rows and are displayed. */
 static bool is_plain(Str text, bool lines)
 {
     bool plain = true;
@@ -197,7 +196,7 @@ static bool read_choices(Reader *r, Value map, ParamSpec *spec)
     return true;
 }
 
-/* As written in a site; it must be valid for the parameter. */
+/* Reads a fallback, as it would be written in a site; it must be valid for the parameter. */
 static bool read_fallback(Reader *r, Value map, ParamSpec *spec)
 {
     const Value *value = value_get(map, STR("fallback"));
@@ -321,7 +320,7 @@ static bool read_operations(Reader *r, Value map, ExtensionAction *out)
                      "'check' or 'query', and 'apply' requires 'check'");
 }
 
-/* Each name separated by '|' must be a parameter. */
+/* Each of the names, which are separated by '|', must be a parameter. */
 static bool check_id(Reader *r, const Action *action, const char *id_param)
 {
     Str rest = str_from_c(id_param), part;

@@ -35,13 +35,13 @@ extern const char *const extension_op_names[EXTENSION_OPS];
 typedef struct ExtensionAction {
     const char *name;
     bool does[EXTENSION_OPS];
-    bool roots;         /* supports other roots */
-    int64_t timeout_ms; /* of each call; 0: default */
+    bool roots;         /* the action supports other roots */
+    int64_t timeout_ms; /* timeout of each call; 0: default */
 } ExtensionAction;
 
 typedef struct ExtensionRows {
     Module module;
-    Action *actions; /* the module's own: without functions, and `context` is for the caller */
+    Action *actions; /* rows without functions; the caller sets `context` */
     ExtensionAction *extras;
     uint32_t count;
 } ExtensionRows;

@@ -111,7 +111,7 @@ static Value value_at(Value map, const char *key)
     return found == NULL || found->kind == VALUE_NULL ? value_missing() : *found;
 }
 
-/* Containers only repeat their content, and a message changes nothing. */
+/* Containers only repeat the events of their content, and messages do not change anything. */
 static bool counts(Str type)
 {
     static const char *const others[] = { "Class", "Notify", "Schedule", "Stage", "Whit" };

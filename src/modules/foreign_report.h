@@ -6,8 +6,8 @@
 typedef struct ForeignReport {
     uint32_t changed; /* tasks or resources that changed something or, in a dry run, would */
     uint32_t failed;
-    uint32_t skipped; /* Puppet: skipped because of failures */
-    Str failures;     /* "Exec[/bin/false]: ... (line 4); ...", only the first ones */
+    uint32_t skipped; /* Puppet only: skipped because of failures */
+    Str failures;     /* the first failures: "Exec[/bin/false]: ... (line 4); ..." */
 } ForeignReport;
 
 /* Both add changes and diffs to `outcome`, set the counts in `out`, and fail with ERROR_INVALID if

@@ -86,7 +86,7 @@ Str fstab_escape(Arena *arena, Str text)
 static Str line_text(Arena *arena, const FstabLine *line)
 {
     return arena_format(arena, "%" STR_FMT "\t%" STR_FMT "\t%" STR_FMT "\t%" STR_FMT "\t%lld %lld",
-                        STR_ARG(line->device), STR_ARG(line->place), STR_ARG(line->type),
+                        STR_ARG(line->device), STR_ARG(line->mount_point), STR_ARG(line->type),
                         STR_ARG(line->options), (long long)line->dump, (long long)line->pass);
 }
 
@@ -99,7 +99,7 @@ static int64_t number(Str text)
 /* The line may be formatted differently but have the same content. */
 static bool line_matches(const Str *words, uint32_t count, const FstabLine *line)
 {
-    return str_eq(words[0], line->device) && str_eq(words[1], line->place) &&
+    return str_eq(words[0], line->device) && str_eq(words[1], line->mount_point) &&
            str_eq(words[2], line->type) && count > 3 && str_eq(words[3], line->options) &&
            (count > 4 ? number(words[4]) : 0) == line->dump &&
            (count > 5 ? number(words[5]) : 0) == line->pass;
@@ -112,7 +112,7 @@ void fstab_edit(Edit *edit, FstabKey key, Str wanted, const FstabLine *line)
         Str words[FSTAB_FIELDS];
         uint32_t count = edit_words(edit->lines.items[i], words, FSTAB_FIELDS);
         bool same = count >= 3 && str_eq(words[key], wanted) &&
-                    (key == FSTAB_BY_PLACE || str_eq(words[2], STR("swap")));
+                    (key == FSTAB_BY_MOUNT_POINT || str_eq(words[2], STR("swap")));
         if (same && placed) {
             edit_remove(edit, i, 1);
             continue;

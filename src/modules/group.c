@@ -7,9 +7,9 @@ enum {
 };
 
 typedef struct GroupChange {
-    AccountRow now;
+    AccountRow current;
     bool set_gid, set_members;
-    List *members; /* requested members */
+    List *members; /* the requested members */
 } GroupChange;
 
 static bool check_members(Call *call, GroupChange *change, Outcome *outcome, Error *err)
@@ -21,42 +21,43 @@ static bool check_members(Call *call, GroupChange *change, Outcome *outcome, Err
     if (!accounts_check_exist(call, &account_kind_user, "members", change->members, err)) {
         return false;
     }
-    List *now = accounts_split_names(call->arena, change->now.fields[GROUP_MEMBERS]);
+    List *now = accounts_split_names(call->arena, change->current.fields[GROUP_MEMBERS]);
     if (!accounts_same_names(now, change->members)) {
         change->set_members = true;
-        outcome_change(call, outcome, "members", account_old_value(&change->now, value_list(now)),
+        outcome_change(call, outcome, "members",
+                       account_old_value(&change->current, value_list(now)),
                        value_list(change->members));
     }
     return true;
 }
 
-static bool read_alone(Call *call, Error *err)
+static bool verify_params(Call *call, Error *err)
 {
-    return (account_check_name(call_str(call, "name"), account_kind_group.what, err) ||
+    return (account_check_name(call_str(call, "name"), account_kind_group.noun, err) ||
             call_blame(call, "name")) &&
            (!call_has(call, "gid") || account_check_id(call_int(call, "gid", 0), err) ||
             call_blame(call, "gid")) &&
            accounts_check_names(call, &account_kind_user, "members", err);
 }
-CALL_VERIFY(present_verify, read_alone)
+CALL_VERIFY(present_verify, verify_params)
 
 static bool present_check(Call *call, Outcome *outcome, Error *err)
 {
     GroupChange *change = ARENA_NEW(call->arena, GroupChange);
-    if (!account_read(call, &account_kind_group, &change->now, err)) {
+    if (!account_read(call, &account_kind_group, &change->current, err)) {
         return false;
     }
-    if (!change->now.found) {
+    if (!change->current.found) {
         outcome_change(call, outcome, "group", value_missing(),
                        value_string(call_str(call, "name")));
     }
-    if (!account_check_number(call, &account_kind_group, "gid", &change->now, outcome,
-                              &change->set_gid, err) ||
+    if (!account_compare_id(call, &account_kind_group, "gid", &change->current, outcome,
+                            &change->set_gid, err) ||
         !check_members(call, change, outcome, err)) {
         return false;
     }
     outcome->check_data = change;
-    account_report_present(&change->now, outcome);
+    account_report_present(&change->current, outcome);
     return true;
 }
 
@@ -74,15 +75,15 @@ static bool present_apply(Call *call, Outcome *outcome, Error *err)
     if (!call_journal(call, account_kind_group.path, err)) {
         return false;
     }
-    if (!change->now.found || change->set_gid) {
+    if (!change->current.found || change->set_gid) {
         ToolArgs args = { 0 };
-        tool_arg(call, &args, change->now.found ? STR("groupmod") : STR("groupadd"));
+        tool_arg(call, &args, change->current.found ? STR("groupmod") : STR("groupadd"));
         if (change->set_gid) {
             tool_arg(call, &args, STR("-g"));
             tool_arg(call, &args,
                      arena_format(call->arena, "%lld", (long long)call_int(call, "gid", 0)));
         }
-        if (!change->now.found && call_bool(call, "system")) {
+        if (!change->current.found && call_bool(call, "system")) {
             tool_arg(call, &args, STR("-r"));
         }
         tool_arg(call, &args, name);
@@ -104,7 +105,7 @@ static bool present_apply(Call *call, Outcome *outcome, Error *err)
 
 static bool read_name(Call *call, Error *err)
 {
-    return account_check_name(call_str(call, "name"), account_kind_group.what, err) ||
+    return account_check_name(call_str(call, "name"), account_kind_group.noun, err) ||
            call_blame(call, "name");
 }
 CALL_VERIFY(absent_verify, read_name)
@@ -116,8 +117,8 @@ static bool check_unused(Call *call, const AccountRow *now, Error *err)
         PRIMARY_GROUP = 3 /* index of the field in /etc/passwd */
     };
     AccountRow user;
-    if (!accounts_find(call, account_kind_user.path, PRIMARY_GROUP, now->fields[ACCOUNT_NUMBER],
-                       &user, err)) {
+    if (!accounts_find(call, account_kind_user.path, PRIMARY_GROUP, now->fields[ACCOUNT_ID], &user,
+                       err)) {
         return false;
     }
     Str name = user.fields[ACCOUNT_NAME], before = call->provided_by;

@@ -9,7 +9,7 @@ enum {
     NAMES_MAX = 64
 };
 
-/* 4, 6, or 0 if it is not an address. */
+/* Returns 4 or 6, or 0 if it is not an address. */
 static int family_of(Arena *arena, Str address)
 {
     unsigned char bytes[16];
@@ -27,7 +27,7 @@ static bool is_name(Str name)
     return name.len > 0 && name.len <= 253 && name.data[0] != '-' && name.data[0] != '.';
 }
 
-/* The requested entry: an address, and names in order. */
+/* The requested entry: an address and its names, in order. */
 typedef struct Entry {
     Str address;
     int family;
@@ -64,12 +64,12 @@ static bool read_entry(Call *call, Entry *entry, Error *err)
            call_blame(call, "address");
 }
 
-static bool read_alone(Call *call, Error *err)
+static bool verify_params(Call *call, Error *err)
 {
     Entry entry;
     return read_entry(call, &entry, err);
 }
-CALL_VERIFY(entry_verify, read_alone)
+CALL_VERIFY(entry_verify, verify_params)
 
 static bool is_same_name(Str a, Str b)
 {

@@ -8,7 +8,7 @@
 
 typedef struct NameChange {
     Target target;
-    bool set_now; /* the running system has another name */
+    bool set_now; /* the name of the running system must be set */
 } NameChange;
 
 static bool check_name(Str name, Error *err)
@@ -27,11 +27,11 @@ static bool check_name(Str name, Error *err)
                STR_ARG(name));
 }
 
-static bool read_alone(Call *call, Error *err)
+static bool verify_params(Call *call, Error *err)
 {
     return check_name(call_str(call, "name"), err) || call_blame(call, "name");
 }
-CALL_VERIFY(set_verify, read_alone)
+CALL_VERIFY(set_verify, verify_params)
 
 static bool set_check(Call *call, Outcome *outcome, Error *err)
 {
@@ -66,7 +66,7 @@ static bool set_apply(Call *call, Outcome *outcome, Error *err)
         return false;
     }
     if (change->set_now) {
-        /* Minimal systems lack the program. */
+        /* Minimal systems do not have the program. */
         if (!TOOL_RUN(call, NULL, err, "hostname", name) &&
             (err->kind != ERROR_NOT_FOUND ||
              !host_write_existing(call->host, STR("/proc/sys/kernel/hostname"), str_from_c(name),

@@ -11,15 +11,15 @@ enum {
 };
 
 typedef struct LocaleChange {
-    Str key;      /* normalized name */
-    bool make;    /* must be generated */
-    Target *gen;  /* the list of locales; NULL: unchanged */
-    Target *conf; /* the file with the default; NULL: unchanged */
+    Str key;       /* normalized name */
+    bool generate; /* must be generated */
+    Target *gen;   /* the list of locales; NULL: unchanged */
+    Target *conf;  /* the file with the default; NULL: unchanged */
 } LocaleChange;
 
 /* Normalizes a name: "de_DE.UTF-8" and "de_DE.utf8" are the same, since only letters and digits
  * count after the dot. */
-static Str comparable(Arena *arena, Str name)
+static Str normalized_name(Arena *arena, Str name)
 {
     Buf out = buf_make_in(arena, BUF_UNLIMITED);
     bool codeset = false;
@@ -44,11 +44,11 @@ static bool check_name(Str name, Error *err)
                            "'%" STR_FMT "' is not a locale (example: de_DE.UTF-8)", STR_ARG(name));
 }
 
-static bool read_alone(Call *call, Error *err)
+static bool verify_params(Call *call, Error *err)
 {
     return check_name(call_str(call, "name"), err) || call_blame(call, "name");
 }
-CALL_VERIFY(locale_verify, read_alone)
+CALL_VERIFY(locale_verify, verify_params)
 
 static bool is_built_in(Str key)
 {
@@ -66,12 +66,12 @@ static bool is_available(Call *call, Str key, bool *out, Error *err)
         return false;
     }
     while (!*out && str_split_next(&list, '\n', &line)) {
-        *out = str_eq(comparable(call->arena, str_trim(line)), key);
+        *out = str_eq(normalized_name(call->arena, str_trim(line)), key);
     }
     return true;
 }
 
-/* The line of /etc/locale.gen that generates it: "de_DE.UTF-8 UTF-8". */
+/* Finds the line of /etc/locale.gen that generates the locale: "de_DE.UTF-8 UTF-8". */
 static bool find_entry(Call *call, Str key, Str *out, Error *err)
 {
     Str text, line, words[2];
@@ -79,7 +79,8 @@ static bool find_entry(Call *call, Str key, Str *out, Error *err)
         return false;
     }
     while (str_split_next(&text, '\n', &line)) {
-        if (edit_words(line, words, 2) == 2 && str_eq(comparable(call->arena, words[0]), key)) {
+        if (edit_words(line, words, 2) == 2 &&
+            str_eq(normalized_name(call->arena, words[0]), key)) {
             *out = arena_format(call->arena, "%" STR_FMT " %" STR_FMT, STR_ARG(words[0]),
                                 STR_ARG(words[1]));
             return true;
@@ -141,7 +142,7 @@ static bool check_generation(Call *call, LocaleChange *change, Outcome *outcome,
 {
     FileInfo info;
     Str entry;
-    change->make = true;
+    change->generate = true;
     outcome->changed = true;
     outcome_change(call, outcome, "locale", value_string(STR("absent")),
                    value_string(STR("present")));
@@ -226,7 +227,7 @@ static bool present_check(Call *call, Outcome *outcome, Error *err)
     if (!check_name(name, err)) {
         return false;
     }
-    change->key = comparable(call->arena, name);
+    change->key = normalized_name(call->arena, name);
     outcome->check_data = change;
     outcome->state = STR("present");
     if (!is_available(call, change->key, &available, err) &&
@@ -238,7 +239,7 @@ static bool present_check(Call *call, Outcome *outcome, Error *err)
         return error_wrap(err, "%" STR_FMT, STR_ARG(name));
     }
     if (outcome->comment.len == 0) {
-        outcome->comment = change->make ? STR("generated") : STR("already present");
+        outcome->comment = change->generate ? STR("generated") : STR("already present");
     }
     return true;
 }
@@ -247,7 +248,7 @@ static bool present_apply(Call *call, Outcome *outcome, Error *err)
 {
     LocaleChange *change = outcome->check_data;
     bool available;
-    if (change->make) {
+    if (change->generate) {
         if (!target_apply(call, change->gen, outcome, err) ||
             !TOOL_RUN(call, NULL, err, "locale-gen")) {
             return false;

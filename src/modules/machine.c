@@ -1,7 +1,7 @@
 /* machine.*: rebooting the machine, or powering it off.
  *
- * A step only requests it (Outcome.shutdown): the runner saves everything first, and continues the run
- * after the reboot. Then the step finds that the machine has rebooted, and is complete. */
+ * A step only sets Outcome.shutdown: the runner saves everything first, and continues the run after
+ * the reboot. The step is then complete, because it finds that the machine has rebooted. */
 #include "sys/machine.h"
 #include "base/utc.h"
 #include "modules/tool.h"
@@ -74,13 +74,13 @@ static bool find_newer_kernel(Call *call, Str running, Str *out, Error *err)
 {
     Str *names;
     uint32_t count = 0;
-    bool is_there;
+    bool found;
     *out = STR_EMPTY;
-    if (!exists(call, STR("/lib/modules"), &is_there, err)) {
+    if (!exists(call, STR("/lib/modules"), &found, err)) {
         return false;
     }
-    if (is_there && !host_list(call->host, call->arena, STR("/lib/modules"), KERNELS_MAX, &names,
-                               &count, err)) {
+    if (found && !host_list(call->host, call->arena, STR("/lib/modules"), KERNELS_MAX, &names,
+                            &count, err)) {
         return false;
     }
     const char *newest = arena_copy_c(call->arena, running);
@@ -89,10 +89,10 @@ static bool find_newer_kernel(Call *call, Str running, Str *out, Error *err)
         if (!str_eq(flavor(names[i]), flavor(running)) || strverscmp(name, newest) <= 0) {
             continue;
         }
-        if (!has_kernel(call, names[i], &is_there, err)) {
+        if (!has_kernel(call, names[i], &found, err)) {
             return false;
         }
-        if (is_there) {
+        if (found) {
             newest = name;
             *out = names[i];
         }
@@ -100,17 +100,17 @@ static bool find_newer_kernel(Call *call, Str running, Str *out, Error *err)
     return true;
 }
 
-/* `*why` is empty if no reboot is needed. */
-static bool find_need(Call *call, Str *why, Error *err)
+/* Finds out why a reboot is needed; `*why` is empty if none is. */
+static bool find_reboot_reason(Call *call, Str *why, Error *err)
 {
     static const char *const marks[] = { "/run/reboot-required", "/var/run/reboot-required" };
-    bool is_there, contained;
+    bool found, contained;
     *why = STR_EMPTY;
     for (size_t i = 0; i < COUNT_OF(marks); i++) {
-        if (!exists(call, str_from_c(marks[i]), &is_there, err)) {
+        if (!exists(call, str_from_c(marks[i]), &found, err)) {
             return false;
         }
-        if (is_there) {
+        if (found) {
             *why = arena_format(call->arena, "%s exists", marks[i]);
             return true;
         }
@@ -159,7 +159,7 @@ static bool request_shutdown(Call *call, Outcome *outcome, const char *what, boo
         return true;
     }
     if (only_if_needed) {
-        if (!find_need(call, &why, err)) {
+        if (!find_reboot_reason(call, &why, err)) {
             return false;
         }
         if (why.len == 0) {
@@ -174,7 +174,7 @@ static bool request_shutdown(Call *call, Outcome *outcome, const char *what, boo
     return true;
 }
 
-static bool is_needed_only(const Call *call)
+static bool only_when_needed(const Call *call)
 {
     return str_eq_c(call_str(call, "when"), "needed");
 }
@@ -197,7 +197,7 @@ static bool set_shutdown(Call *call, Outcome *outcome, ShutdownRequest request)
 
 static bool reboot_check(Call *call, Outcome *outcome, Error *err)
 {
-    return request_shutdown(call, outcome, "reboot", is_needed_only(call), err);
+    return request_shutdown(call, outcome, "reboot", only_when_needed(call), err);
 }
 
 static bool reboot_apply(Call *call, Outcome *outcome, Error *err)
@@ -223,18 +223,18 @@ static bool poweroff_apply(Call *call, Outcome *outcome, Error *err)
 /* Fails if this kernel does not support kexec. */
 static bool can_kexec(Call *call, Error *err)
 {
-    bool contained, is_there;
+    bool contained, found;
     Str disabled;
     Error missing;
     if (!in_container(call, &contained, err) ||
-        !exists(call, STR("/sys/kernel/kexec_loaded"), &is_there, err)) {
+        !exists(call, STR("/sys/kernel/kexec_loaded"), &found, err)) {
         return false;
     }
     if (contained) {
         return error_set(err, ERROR_UNAVAILABLE,
                          "a container cannot kexec: it shares the kernel of its host");
     }
-    if (!is_there) {
+    if (!found) {
         return error_set(err, ERROR_UNAVAILABLE,
                          "this kernel does not support kexec (CONFIG_KEXEC)");
     }
@@ -254,15 +254,15 @@ static bool find_initrd(Call *call, Str release, Str *out, Error *err)
     static const char *const names[][2] = { { "initrd.img-", "" },
                                             { "initramfs-", ".img" },
                                             { "initrd-", "" } };
-    bool is_there = false;
-    for (size_t i = 0; i < COUNT_OF(names) && !is_there; i++) {
+    bool found = false;
+    for (size_t i = 0; i < COUNT_OF(names) && !found; i++) {
         *out = arena_format(call->arena, "/boot/%s%" STR_FMT "%s", names[i][0], STR_ARG(release),
                             names[i][1]);
-        if (!exists(call, *out, &is_there, err)) {
+        if (!exists(call, *out, &found, err)) {
             return false;
         }
     }
-    *out = is_there ? *out : STR_EMPTY;
+    *out = found ? *out : STR_EMPTY;
     return true;
 }
 
@@ -270,7 +270,7 @@ static bool find_initrd(Call *call, Str release, Str *out, Error *err)
 static bool find_kernel(Call *call, ShutdownRequest *out, Error *err)
 {
     Str newer, release = machine_kernel(call->arena);
-    bool is_there;
+    bool found;
     out->kernel = call_str(call, "kernel");
     out->initrd = call_str(call, "initrd");
     out->command_line = call_str(call, "command_line");
@@ -284,10 +284,10 @@ static bool find_kernel(Call *call, ShutdownRequest *out, Error *err)
             return false;
         }
     }
-    if (!exists(call, out->kernel, &is_there, err)) {
+    if (!exists(call, out->kernel, &found, err)) {
         return false;
     }
-    return is_there || call_report_missing(call, "kernel", "path", out->kernel) ||
+    return found || call_report_missing(call, "kernel", "path", out->kernel) ||
            error_set(err, ERROR_NOT_FOUND, "kernel '%" STR_FMT "' not found", STR_ARG(out->kernel));
 }
 
@@ -296,7 +296,7 @@ static bool kexec_check(Call *call, Outcome *outcome, Error *err)
     ShutdownRequest request = { .kind = SHUTDOWN_KEXEC };
     return check_allowed(call, "kexec", err) && can_kexec(call, err) &&
            find_kernel(call, &request, err) &&
-           request_shutdown(call, outcome, "kexec", is_needed_only(call), err);
+           request_shutdown(call, outcome, "kexec", only_when_needed(call), err);
 }
 
 static bool kexec_apply(Call *call, Outcome *outcome, Error *err)

@@ -10,15 +10,15 @@ enum {
     MOUNT_WORDS = 64
 };
 
-/* The mount that is currently there; the topmost one. */
+/* What is currently mounted there; the topmost mount if there are several. */
 typedef struct Mounted {
     bool found;
     Str device, type, options;
 } Mounted;
 
 typedef struct MountChange {
-    Mounted now;
-    Str place, device; /* as passed to mount(8) */
+    Mounted current;
+    Str mount_point, device; /* as passed to mount(8) */
     Target *fstab;
     bool mount, unmount, needs_mount_point;
 } MountChange;
@@ -66,7 +66,7 @@ static bool check_fstab(Call *call, MountChange *change, Str place, bool wanted,
 {
     Edit edit;
     FstabLine line = { .device = fstab_escape(call->arena, call_str(call, "device")),
-                       .place = fstab_escape(call->arena, place),
+                       .mount_point = fstab_escape(call->arena, place),
                        .type = call_str(call, "type"),
                        .options = call_str(call, "options"),
                        .dump = call_int(call, "dump", 0),
@@ -74,7 +74,7 @@ static bool check_fstab(Call *call, MountChange *change, Str place, bool wanted,
     if (!edit_begin_system(call, FSTAB, &edit, err)) {
         return false;
     }
-    fstab_edit(&edit, FSTAB_BY_PLACE, line.place, wanted ? &line : NULL);
+    fstab_edit(&edit, FSTAB_BY_MOUNT_POINT, line.mount_point, wanted ? &line : NULL);
     change->fstab = edit.target;
     return edit_end(&edit, false, outcome, err);
 }
@@ -97,7 +97,7 @@ static bool is_same_type(Str listed, Str asked)
     return same;
 }
 
-/* Converts "UUID=..." etc. to the symlinks that udev creates for them. */
+/* Converts "UUID=..." and the like to the symlinks that udev creates for them. */
 static Str device_path(Call *call, Str device)
 {
     static const struct {
@@ -131,7 +131,7 @@ static bool is_same_device(Call *call, Str listed, Str asked)
     return str_eq(a, b);
 }
 
-static bool is_as_wanted(Call *call, const Mounted *now)
+static bool is_requested_mount(Call *call, const Mounted *now)
 {
     return now->found && is_same_type(now->type, call_str(call, "type")) &&
            is_same_device(call, now->device, call_str(call, "device"));
@@ -163,7 +163,7 @@ static bool kernel_lists_type(Call *call, Str type, bool *out, Error *err)
     return true;
 }
 
-/* Whether the file system is on a block device, or on a file that mount(8) makes one. */
+/* Whether the file system is on a block device, or in a file for which mount(8) sets up a loop device. */
 static bool needs_block_device(Call *call)
 {
     static const char types[] =
@@ -205,9 +205,7 @@ static bool has_mount_program(Call *call, Str type)
         call, arena_copy_c(call->arena, arena_join(call->arena, STR("mount."), type, STR_EMPTY)));
 }
 
-/* The kernel must support the type or have a module for it, or mount(8) a helper program.
- * "fuse.sshfs" has type fuse. Nothing to check if no file system is mounted anew, or if mount(8)
- * detects the type. */
+/* The kernel must support the type or have a module for it, or mount(8) must have a helper program. "fuse.sshfs" has type fuse. There is nothing to check if nothing new is mounted, or if mount(8) detects the type. */
 static bool check_type(Call *call, Error *err)
 {
     Str type = call_str(call, "type"), options = call_str(call, "options");
@@ -236,13 +234,13 @@ static bool check_type(Call *call, Error *err)
 static bool find_names(Call *call, MountChange *change, Error *err)
 {
     Str device = call_str(call, "device"), real = device;
-    if (!fstab_guarded_path(call, call_str(call, "name"), &change->place, err)) {
+    if (!fstab_guarded_path(call, call_str(call, "name"), &change->mount_point, err)) {
         return call_blame(call, "name");
     }
     if (str_starts(device, STR("/")) && !fstab_guarded_path(call, device, &real, err)) {
         return call_blame(call, "device");
     }
-    /* Of the names of a device, the kernel lists the one that was used to mount it. */
+    /* The kernel lists a device under the name that was used to mount it. */
     change->device = str_starts(device, STR("/dev/")) ? device : real;
     return true;
 }
@@ -269,11 +267,11 @@ static bool mounted_check(Call *call, Outcome *outcome, Error *err)
         return false;
     }
     if (host_is_live(call->host)) {
-        if (!read_mounted(call, place, &change->now, err)) {
+        if (!read_mounted(call, place, &change->current, err)) {
             return false;
         }
-        change->mount = !is_as_wanted(call, &change->now);
-        change->unmount = change->mount && change->now.found;
+        change->mount = !is_requested_mount(call, &change->current);
+        change->unmount = change->mount && change->current.found;
         if (change->mount && (!check_device(call, err) || !check_type(call, err))) {
             return false;
         }
@@ -281,13 +279,14 @@ static bool mounted_check(Call *call, Outcome *outcome, Error *err)
     if (change->mount) {
         outcome->changed = true;
         outcome_change(call, outcome, "mount",
-                       change->now.found ? value_string(change->now.device) : value_missing(),
+                       change->current.found ? value_string(change->current.device)
+                                             : value_missing(),
                        value_string(call_str(call, "device")));
     }
     outcome->comment =
         !outcome->changed ? STR("already mounted")
         : change->mount   ? STR("mounted")
-        : change->now.found
+        : change->current.found
             ? STR("saved in /etc/fstab; changed options take effect at the next mount")
             : STR("saved in /etc/fstab");
     outcome->state = STR("mounted");
@@ -313,7 +312,8 @@ static bool mounted_apply(Call *call, Outcome *outcome, Error *err)
 {
     MountChange *change = outcome->check_data;
     if (change->unmount) {
-        if (!TOOL_RUN(call, NULL, err, "umount", "--", arena_copy_c(call->arena, change->place))) {
+        if (!TOOL_RUN(call, NULL, err, "umount", "--",
+                      arena_copy_c(call->arena, change->mount_point))) {
             return false;
         }
         outcome->changed = true;
@@ -324,12 +324,12 @@ static bool mounted_apply(Call *call, Outcome *outcome, Error *err)
             !find_names(call, change, err) ||
             !TOOL_RUN(call, NULL, err, "mount", "-t", text_of(call, "type"), "-o",
                       text_of(call, "options"), "--", arena_copy_c(call->arena, change->device),
-                      arena_copy_c(call->arena, change->place))) {
+                      arena_copy_c(call->arena, change->mount_point))) {
             return false;
         }
         outcome->changed = true;
     }
-    /* Saved only after a successful mount: a wrong line could prevent the machine from booting. */
+    /* Save it only after a successful mount: a wrong line could prevent the machine from booting. */
     return change->fstab == NULL || target_apply(call, change->fstab, outcome, err);
 }
 
@@ -347,22 +347,22 @@ static bool mounted_react(Call *call, Outcome *outcome, Error *err)
     }
     outcome->changed = true;
     return TOOL_RUN(call, NULL, err, "mount", "-o", arena_copy_c(call->arena, options), "--",
-                    arena_copy_c(call->arena, change.place));
+                    arena_copy_c(call->arena, change.mount_point));
 }
 
-static bool unmounted_alone(Call *call, Error *err)
+static bool verify_unmount_path(Call *call, Error *err)
 {
     return !str_eq(call_str(call, "name"), STR("/")) ||
            error_set(err, ERROR_INVALID, "the root file system cannot be unmounted") ||
            call_blame(call, "name");
 }
-CALL_VERIFY(unmounted_verify, unmounted_alone)
+CALL_VERIFY(unmounted_verify, verify_unmount_path)
 
 static bool unmounted_check(Call *call, Outcome *outcome, Error *err)
 {
     Str place = call_str(call, "name");
     MountChange *change = ARENA_NEW(call->arena, MountChange);
-    if (!unmounted_alone(call, err)) {
+    if (!verify_unmount_path(call, err)) {
         return false;
     }
     if (call_bool(call, "persist")) {
@@ -370,22 +370,23 @@ static bool unmounted_check(Call *call, Outcome *outcome, Error *err)
         if (!edit_begin_system(call, FSTAB, &edit, err)) {
             return false;
         }
-        fstab_edit(&edit, FSTAB_BY_PLACE, fstab_escape(call->arena, place), NULL);
+        fstab_edit(&edit, FSTAB_BY_MOUNT_POINT, fstab_escape(call->arena, place), NULL);
         change->fstab = edit.target;
         if (!edit_end(&edit, false, outcome, err)) {
             return false;
         }
     }
-    if (host_is_live(call->host) && !read_mounted(call, place, &change->now, err)) {
+    if (host_is_live(call->host) && !read_mounted(call, place, &change->current, err)) {
         return false;
     }
-    change->unmount = change->now.found;
+    change->unmount = change->current.found;
     if (change->unmount) {
-        if (!fstab_guarded_path(call, place, &change->place, err)) {
+        if (!fstab_guarded_path(call, place, &change->mount_point, err)) {
             return call_blame(call, "name");
         }
         outcome->changed = true;
-        outcome_change(call, outcome, "mount", value_string(change->now.device), value_missing());
+        outcome_change(call, outcome, "mount", value_string(change->current.device),
+                       value_missing());
     }
     outcome->comment = outcome->changed ? STR("unmounted") : STR("already unmounted");
     outcome->state = STR("unmounted");
@@ -404,7 +405,8 @@ static bool unmounted_apply(Call *call, Outcome *outcome, Error *err)
         return true;
     }
     outcome->changed = true;
-    return TOOL_RUN(call, NULL, err, "umount", "--", arena_copy_c(call->arena, change->place));
+    return TOOL_RUN(call, NULL, err, "umount", "--",
+                    arena_copy_c(call->arena, change->mount_point));
 }
 
 static void fstab_claims(Arena *arena, const Value *params, List *claims)

@@ -6,7 +6,7 @@
 
 enum {
     TRY_MS_MAX = 5000,
-    TRY_MS_MIN = 200 /* even for the last attempt: a shorter one would be inconclusive */
+    TRY_MS_MIN = 200 /* minimum, even for the last attempt: a shorter one would be inconclusive */
 };
 
 typedef struct Probe {
@@ -34,14 +34,14 @@ static bool read_params(Call *call, Probe *probe, Error *err)
            error_set(err, ERROR_INVALID, "'status' requires 'state: open'");
 }
 
-static bool read_alone(Call *call, Error *err)
+static bool verify_params(Call *call, Error *err)
 {
     Probe probe;
     return read_params(call, &probe, err);
 }
-CALL_VERIFY(wait_for_verify, read_alone)
+CALL_VERIFY(wait_for_verify, verify_params)
 
-/* Returns false with what is missing; after ERROR_INVALID, retrying is pointless. */
+/* Returns false and sets `err` to what is missing; after ERROR_INVALID, retrying is pointless. */
 static bool run_probe(Call *call, const Probe *probe, int64_t timeout_ms, Error *err)
 {
     int status;

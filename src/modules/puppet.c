@@ -6,7 +6,7 @@
 #include "modules/foreign_tool.h"
 
 enum {
-    EXIT_CHANGES = 2, /* of --detailed-exitcodes, as bits */
+    EXIT_CHANGES = 2, /* exit codes of --detailed-exitcodes, as bits */
     EXIT_FAILURES = 4
 };
 
@@ -39,7 +39,7 @@ static bool environment(Call *call, const char *const **out, Error *err)
     return true;
 }
 
-/* Redirects everything that a dry run writes to the scratch directory. */
+/* Makes a dry run write all of its files to the scratch directory. */
 static void use_scratch_directories(Call *call, ToolArgs *args, const Scratch *scratch)
 {
     static const char *const directories[] = {
@@ -75,7 +75,7 @@ static bool build_arguments(Call *call, Scratch *scratch, bool asks, ToolArgs *a
     return true;
 }
 
-/* Without a report nothing was done, for instance because the manifest does not compile. */
+/* If there is no report, nothing was done, for instance because the manifest does not compile. */
 static bool read_report(Scratch *scratch, const Tool *tool, const ProcessResult *result,
                         Outcome *outcome, ForeignReport *out, Error *err)
 {
@@ -118,12 +118,12 @@ static bool run_puppet(Call *call, bool asks, Outcome *outcome, ForeignReport *r
     return read_report(&scratch, &tool, &result, outcome, report, err);
 }
 
-static bool read_alone(Call *call, Error *err)
+static bool verify_params(Call *call, Error *err)
 {
     const char *from;
     return foreign_tool_choose(call, &puppet, &from, err);
 }
-CALL_VERIFY(apply_verify, read_alone)
+CALL_VERIFY(apply_verify, verify_params)
 
 static bool apply_check(Call *call, Outcome *outcome, Error *err)
 {
@@ -168,7 +168,7 @@ static bool apply_apply(Call *call, Outcome *outcome, Error *err)
     outcome->changes = NULL;
     outcome->diff = STR_EMPTY;
     if (!run_puppet(call, false, outcome, &report, err)) {
-        /* It ran, but it is unknown what it did. */
+        /* Puppet ran, but it is unknown what it did. */
         outcome->changed = outcome->has_exit_code && outcome->exit_code != 1;
         return false;
     }

@@ -10,11 +10,11 @@ enum {
     MODE = 0700
 };
 
-typedef struct Swept {
+typedef struct SweepState {
     bool done;
-} Swept;
+} SweepState;
 
-static const SharedKind swept_kind = { sizeof(Swept), NULL };
+static const SharedKind swept_kind = { sizeof(SweepState), NULL };
 
 /* "/tmp/.eden-call-812-0123456789abcdef": returns true if process 812 no longer exists. A file of
  * that name may belong to the user it was created for. */
@@ -37,7 +37,7 @@ static bool is_stale(Call *call, Str name, Str path, uint32_t uid)
 /* Files left by a killed eden may contain secrets. Once per run is enough. */
 static void sweep(Call *call, uint32_t uid)
 {
-    Swept *swept = shared_lock(host_shared(call->host), &swept_kind);
+    SweepState *swept = shared_lock(host_shared(call->host), &swept_kind);
     Str *names;
     uint32_t count = 0;
     Error err;
@@ -60,7 +60,7 @@ void scratch_remove(Scratch *scratch)
     Error err;
     Call *call = scratch->call;
     if (scratch->path.len > 0 && !host_remove(call->host, scratch->path, &err)) {
-        call_progress(call, str_from_c(err.text)); /* the next run tries again */
+        call_progress(call, str_from_c(err.text)); /* the next run will retry */
     }
     scratch->path = STR_EMPTY;
 }

@@ -11,12 +11,13 @@ typedef struct Scratch {
 
 /* Created in /tmp of the call's host. Directories left by killed processes are removed. */
 MUST_CHECK bool scratch_make(Call *call, Scratch *out, Error *err);
-/* Sets `path` to that of the new file. */
+/* Writes a file and sets `path` to its path. */
 MUST_CHECK bool scratch_put(Scratch *scratch, const char *name, Str content, Str *path, Error *err);
 Str scratch_path(const Scratch *scratch, const char *name);
 /* Writes a separate executable file for `uid`, who cannot access our private directory. The caller
  * removes it. */
 MUST_CHECK bool scratch_put_program(Call *call, Str content, uint32_t uid, uint32_t gid, Str *path,
                                     Error *err);
-void scratch_remove(Scratch *scratch); /* with all files in it; does nothing if there is none */
+void scratch_remove(
+    Scratch *scratch); /* removes all files in it; does nothing if there is no directory */
 DEFINE_AUTO_CLEAR(Scratch, scratch_remove)

@@ -115,7 +115,7 @@ bool trusted_keys_load(Arena *arena, const char *config, TrustedKeys *out, Error
     return true;
 }
 
-/* The first line separates these signatures from any other use of the same key. */
+/* The first line prevents a signature from being valid for any other use of the same key. */
 static Str message_of(Arena *arena, Str module, Str bytes)
 {
     char digits[SHA256_HEX + 1];
@@ -150,7 +150,7 @@ static const PublicKey *find_key(const TrustedKeys *keys, Str id)
     return NULL;
 }
 
-/* Only a well-formed id may be shown. */
+/* Do not show the ID unless it is well-formed. */
 static bool is_id(Str text)
 {
     bool digits = text.len == ED25519_ID;

@@ -14,8 +14,8 @@ enum {
 
 typedef struct SwapChange {
     Target *fstab;
-    bool make;  /* the file does not exist */
-    bool start; /* the kernel does not use it yet */
+    bool create; /* the file must be created */
+    bool enable; /* the swap space must be enabled */
 } SwapChange;
 
 static bool is_used(Call *call, Str name, bool *out, Error *err)
@@ -32,16 +32,16 @@ static bool is_used(Call *call, Str name, bool *out, Error *err)
     return true;
 }
 
-static bool read_alone(Call *call, Error *err)
+static bool verify_params(Call *call, Error *err)
 {
     int64_t size = call_int(call, "size", 0);
     return (!call_has(call, "size") || (size >= 1 && size <= 1 << 20) ||
             error_set(err, ERROR_INVALID, "'size' must be between 1 and %d MiB", 1 << 20)) &&
            fstab_check_word(call_str(call, "options"), "options", err);
 }
-CALL_VERIFY(on_verify, read_alone)
+CALL_VERIFY(on_verify, verify_params)
 
-/* The kernel takes only what mkswap has formatted. */
+/* The kernel accepts only what mkswap has formatted. */
 static bool check_format(Call *call, Str name, Error *err)
 {
     enum {
@@ -60,7 +60,7 @@ static bool check_format(Call *call, Str name, Error *err)
                      STR_ARG(name));
 }
 
-/* If an earlier step creates the directory, its file system is unknown. */
+/* If an earlier step will create the directory, its file system is unknown. */
 static bool check_space(Call *call, Str name, int64_t mib, Error *err)
 {
     struct statvfs system;
@@ -109,11 +109,11 @@ static bool check_size(Call *call, SwapChange *change, Outcome *outcome, Error *
     if (info.kind != FILE_ABSENT && info.kind != FILE_REGULAR) {
         return error_set(err, ERROR_CONFLICT, "'size' is for files, but this is not a file");
     }
-    if (!read_alone(call, err)) {
+    if (!verify_params(call, err)) {
         return false;
     }
-    change->make = info.kind == FILE_ABSENT;
-    if (change->make) {
+    change->create = info.kind == FILE_ABSENT;
+    if (change->create) {
         outcome->changed = true;
         outcome_change(call, outcome, "size", value_missing(), value_int(size));
     }
@@ -139,12 +139,12 @@ static bool on_check(Call *call, Outcome *outcome, Error *err)
         return false;
     }
     change->fstab = edit.target;
-    change->start = !used;
-    if (call->planning && change->make &&
+    change->enable = !used;
+    if (call->planning && change->create &&
         !check_space(call, name, call_int(call, "size", 0), err)) {
         return false;
     }
-    if (call->planning && !used && !change->make && !check_format(call, name, err)) {
+    if (call->planning && !used && !change->create && !check_format(call, name, err)) {
         return false;
     }
     if (!used) {
@@ -157,9 +157,7 @@ static bool on_check(Call *call, Outcome *outcome, Error *err)
     return true;
 }
 
-/* The file gets its name only when it is complete: one without a header, left by a killed process,
- * would be mistaken for swap forever. It is written in full, because the kernel does not swap to a
- * file with holes. */
+/* The file is renamed to its final name when it is complete: a file without a header, left by a killed process, would be mistaken for swap space. It is written in full, because the kernel does not swap to a file with holes. */
 static bool make_file(Call *call, Error *err)
 {
     Str path = host_draft_path(call->arena, call_str(call, "name"));
@@ -181,13 +179,13 @@ static bool make_file(Call *call, Error *err)
 static bool on_apply(Call *call, Outcome *outcome, Error *err)
 {
     SwapChange *change = outcome->check_data;
-    if (change->make) {
+    if (change->create) {
         if (!make_file(call, err)) {
             return false;
         }
         outcome->changed = true;
     }
-    if (change->start) {
+    if (change->enable) {
         if (!TOOL_RUN(call, NULL, err, "swapon", "-o",
                       arena_copy_c(call->arena, call_str(call, "options")), "--",
                       arena_copy_c(call->arena, call_str(call, "name")))) {

@@ -130,8 +130,7 @@ static bool fail_unknown(Call *call, Str path, Error *err)
                      found ? "'" : "");
 }
 
-/* Root can open any file for writing; the kernel refuses only the write to a parameter without
- * write bits. */
+/* Checks the write bits: root can open any file for writing, and the kernel rejects only the write itself. */
 static bool check_writable(Call *call, Str path, Error *err)
 {
     FileInfo info;
@@ -143,7 +142,7 @@ static bool check_writable(Call *call, Str path, Error *err)
                      STR_ARG(call_str(call, "name")));
 }
 
-/* Numbers, separated by blanks. */
+/* Whether the text is a list of numbers separated by blanks. */
 static bool is_numbers(Str value)
 {
     int64_t number;
@@ -155,8 +154,7 @@ static bool is_numbers(Str value)
     return ok;
 }
 
-/* The kernel does not tell which values a parameter takes, but one that has numbers now takes no
- * words, unless it is a name. */
+/* The kernel does not report which values a parameter accepts, but a parameter whose value is numeric does not accept words, unless it is a name. */
 static bool check_kind(Call *call, Str now, Str value, Error *err)
 {
     static const char *const names[] = { "hostname", "domainname", "core_pattern", "modprobe" };
@@ -217,13 +215,13 @@ static bool read_current(Call *call, SettingChange *change, Outcome *outcome, Er
     return true;
 }
 
-static bool read_alone(Call *call, Error *err)
+static bool verify_params(Call *call, Error *err)
 {
     Str path;
     return (setting_path(call, call_str(call, "name"), &path, err) || call_blame(call, "name")) &&
            check_value(call, call_str(call, "value"), err);
 }
-CALL_VERIFY(present_verify, read_alone)
+CALL_VERIFY(present_verify, verify_params)
 
 static bool present_check(Call *call, Outcome *outcome, Error *err)
 {
@@ -260,7 +258,7 @@ static bool present_apply(Call *call, Outcome *outcome, Error *err)
         }
         outcome->changed = true;
     }
-    /* Saved only after the kernel has accepted it. */
+    /* Save it only after the kernel has accepted it. */
     return target_apply(call, change->file, outcome, err);
 }
 

@@ -51,7 +51,7 @@ static bool step_end(Call *call, Outcome *outcome, Error *err)
     return !step_fails(call) || error_set(err, ERROR_OS, "fails as requested");
 }
 
-/* A step that changes something and then fails must look like a change to check. */
+/* If a step is to change something and then fail, check must report a change. */
 static bool step_check(Call *call, Outcome *outcome, Error *err)
 {
     if (step_changes(call)) {

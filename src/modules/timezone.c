@@ -12,8 +12,7 @@ typedef struct ZoneChange {
     Target name_file;
 } ZoneChange;
 
-/* If all zones are missing, any package may install them as a dependency; if only this one is, few
- * packages can. */
+/* If all zones are missing, any package may install them as a dependency; if only this one is missing, that is unlikely. */
 static bool has_zones(Call *call)
 {
     FileInfo info;
@@ -21,7 +20,7 @@ static bool has_zones(Call *call)
     return host_stat(call->host, ZONES, &info, &ignored) && info.kind != FILE_ABSENT;
 }
 
-static bool check_form(Call *call, Error *err)
+static bool check_name(Call *call, Error *err)
 {
     Str zone = call_str(call, "name");
     bool ok = zone.len > 0 && zone.data[0] != '/' && zone.data[zone.len - 1] != '/' &&
@@ -34,7 +33,7 @@ static bool check_form(Call *call, Error *err)
            error_set(err, ERROR_INVALID, "'%" STR_FMT "' is not a time zone", STR_ARG(zone)) ||
            call_blame(call, "name");
 }
-CALL_VERIFY(set_verify, check_form)
+CALL_VERIFY(set_verify, check_name)
 
 static bool check_zone(Call *call, Str zone, Error *err)
 {
@@ -56,7 +55,7 @@ static bool set_check(Call *call, Outcome *outcome, Error *err)
     Str zone = call_str(call, "name"), now = STR_EMPTY;
     FileInfo info, debian;
     ZoneChange *change = ARENA_NEW(call->arena, ZoneChange);
-    if (!check_form(call, err) || !check_zone(call, zone, err) ||
+    if (!check_name(call, err) || !check_zone(call, zone, err) ||
         !host_stat(call->host, LOCALTIME, &info, err) ||
         !host_stat(call->host, TIMEZONE, &debian, err) ||
         (info.kind == FILE_LINK &&

@@ -107,7 +107,7 @@ void tool_report(const ProcessResult *result, Outcome *outcome)
 
 bool tool_failure(Call *call, const Tool *tool, const ProcessResult *result, Error *err)
 {
-    /* Its output is not shown elsewhere, so include more of it in the error. */
+    /* The output is not shown elsewhere, so include more of it in the error. */
     ProcessResult shown = *result;
     shown.error_out = process_summary(call->arena, call_scrub(call, result->error_out));
     process_failure(call->arena, &shown, call_limit_ms(call, tool->timeout_ms), err);

@@ -17,23 +17,23 @@ enum {
 };
 
 typedef struct UserChange {
-    AccountRow now, shadow;
-    ToolArgs options; /* for both useradd and usermod */
+    AccountRow current, shadow;
+    ToolArgs options; /* options of both useradd and usermod */
     bool set_password;
-    bool modify; /* usermod must run */
+    bool needs_usermod; /* usermod must run */
 } UserChange;
 
 static void add_option(Call *call, UserChange *change, const char *option, Str value)
 {
     tool_arg(call, &change->options, str_from_c(option));
     tool_arg(call, &change->options, value);
-    change->modify = true;
+    change->needs_usermod = true;
 }
 
 /* A string field of passwd. */
 typedef struct TextField {
     const char *param;
-    uint32_t number;
+    uint32_t index;
     const char *option; /* option of useradd and usermod */
 } TextField;
 
@@ -53,18 +53,18 @@ static bool is_text(Call *call, const TextField *field, Error *err)
     return true;
 }
 
-static bool read_alone(Call *call, Error *err)
+static bool verify_params(Call *call, Error *err)
 {
     return is_text(call, &fullname_field, err) && is_text(call, &home_field, err) &&
            is_text(call, &shell_field, err) &&
            accounts_check_names(call, &account_kind_group, "groups", err);
 }
-CALL_VERIFY(present_verify_all, read_alone)
+CALL_VERIFY(present_verify_all, verify_params)
 
 static bool check_text(Call *call, UserChange *change, const TextField *field, Outcome *outcome,
                        Error *err)
 {
-    Str wanted = call_str(call, field->param), now = change->now.fields[field->number];
+    Str wanted = call_str(call, field->param), now = change->current.fields[field->index];
     if (!call_has(call, field->param) || str_eq(wanted, now)) {
         return true;
     }
@@ -72,16 +72,16 @@ static bool check_text(Call *call, UserChange *change, const TextField *field, O
         return false;
     }
     add_option(call, change, field->option, wanted);
-    outcome_change(call, outcome, field->param, account_old_value(&change->now, value_string(now)),
-                   value_string(wanted));
+    outcome_change(call, outcome, field->param,
+                   account_old_value(&change->current, value_string(now)), value_string(wanted));
     return true;
 }
 
 static bool check_uid(Call *call, UserChange *change, Outcome *outcome, Error *err)
 {
     bool differs;
-    if (!account_check_number(call, &account_kind_user, "uid", &change->now, outcome, &differs,
-                              err)) {
+    if (!account_compare_id(call, &account_kind_user, "uid", &change->current, outcome, &differs,
+                            err)) {
         return false;
     }
     if (differs) {
@@ -91,7 +91,7 @@ static bool check_uid(Call *call, UserChange *change, Outcome *outcome, Error *e
     return true;
 }
 
-/* The primary group, by name or number. In a plan it may not exist yet. */
+/* Checks the primary group, given by name or number. In a plan, it may not exist yet. */
 static bool check_gid(Call *call, UserChange *change, Outcome *outcome, Error *err)
 {
     Str wanted = call_str(call, "group");
@@ -108,23 +108,23 @@ static bool check_gid(Call *call, UserChange *change, Outcome *outcome, Error *e
         (err->kind != ERROR_NOT_FOUND || !call_report_missing(call, "group", "group", wanted))) {
         return false;
     }
-    (void)str_to_i64(change->now.fields[PASSWD_GID], &now);
+    (void)str_to_i64(change->current.fields[PASSWD_GID], &now);
     if (!known || (int64_t)gid != now) {
         add_option(call, change, "-g", wanted);
         Str old = host_group_name(call->host, call->arena, (gid_t)now);
-        outcome_change(call, outcome, "group", account_old_value(&change->now, value_string(old)),
+        outcome_change(call, outcome, "group",
+                       account_old_value(&change->current, value_string(old)),
                        value_string(wanted));
     }
     return true;
 }
 
-/* Without `remove_groups` the user stays in groups that are not listed, including one that, for
- * instance, a package adds in the meantime. */
+/* Without `remove_groups`, the user stays in groups that are not listed, including groups that were added in the meantime, for instance by a package. */
 static void set_groups(Call *call, UserChange *change, List *now, const List *wanted,
                        Outcome *outcome)
 {
     List *all = list_new(call->arena, now->len + wanted->len);
-    bool adds = change->now.found && !call_bool(call, "remove_groups");
+    bool adds = change->current.found && !call_bool(call, "remove_groups");
     for (uint32_t i = 0; i < wanted->len; i++) {
         list_push(call->arena, all, wanted->items[i]);
     }
@@ -139,7 +139,7 @@ static void set_groups(Call *call, UserChange *change, List *now, const List *wa
         tool_arg(call, &change->options, STR("-a"));
     }
     add_option(call, change, "-G", accounts_join_names(call->arena, wanted));
-    outcome_change(call, outcome, "groups", account_old_value(&change->now, value_list(now)),
+    outcome_change(call, outcome, "groups", account_old_value(&change->current, value_list(now)),
                    value_list(all));
 }
 
@@ -157,12 +157,12 @@ static bool check_groups(Call *call, UserChange *change, Outcome *outcome, Error
     return true;
 }
 
-/* useradd only warns about it, but the user could not log in. */
+/* useradd only warns about a missing shell, but the user could not log in. */
 static bool check_shell(Call *call, const UserChange *change, Error *err)
 {
     FileInfo info;
     Str shell = call_str(call, "shell");
-    if (shell.len == 0 || str_eq(shell, change->now.fields[PASSWD_SHELL])) {
+    if (shell.len == 0 || str_eq(shell, change->current.fields[PASSWD_SHELL])) {
         return true;
     }
     if (!host_stat(call->host, shell, &info, err)) {
@@ -232,19 +232,20 @@ static bool check_password(Call *call, UserChange *change, Outcome *outcome, Err
     return true;
 }
 
-static bool moves_home(Call *call, const UserChange *change)
+static bool changes_home(Call *call, const UserChange *change)
 {
-    return change->now.found && call_bool(call, "move_home") && call_has(call, "home") &&
-           !str_eq(call_str(call, "home"), change->now.fields[PASSWD_HOME]);
+    return change->current.found && call_bool(call, "move_home") && call_has(call, "home") &&
+           !str_eq(call_str(call, "home"), change->current.fields[PASSWD_HOME]);
 }
 
 /* useradd and usermod create the home directory and chown it by name: the owner of a parent
  * directory could replace it with a symlink in between and become the owner of /etc. */
 static bool check_home(Call *call, const UserChange *change, Error *err)
 {
-    bool is_made = !change->now.found && call_bool(call, "create_home") && call_has(call, "home");
+    bool is_made =
+        !change->current.found && call_bool(call, "create_home") && call_has(call, "home");
     Str home = call_str(call, "home"), ignored;
-    if ((!is_made && !moves_home(call, change)) || home.len < 2) {
+    if ((!is_made && !changes_home(call, change)) || home.len < 2) {
         return true;
     }
     while (home.len > 1 && home.data[home.len - 1] == '/') {
@@ -267,11 +268,11 @@ static bool present_check(Call *call, Outcome *outcome, Error *err)
 {
     Str name = call_str(call, "name");
     UserChange *change = ARENA_NEW(call->arena, UserChange);
-    if (!account_read(call, &account_kind_user, &change->now, err) ||
+    if (!account_read(call, &account_kind_user, &change->current, err) ||
         !accounts_find(call, SHADOW_FILE, ACCOUNT_NAME, name, &change->shadow, err)) {
         return false;
     }
-    if (!change->now.found) {
+    if (!change->current.found) {
         outcome_change(call, outcome, "user", value_missing(), value_string(name));
     }
     if (!check_uid(call, change, outcome, err) || !check_gid(call, change, outcome, err) ||
@@ -283,14 +284,14 @@ static bool present_check(Call *call, Outcome *outcome, Error *err)
         return false;
     }
     outcome->check_data = change;
-    account_report_present(&change->now, outcome);
+    account_report_present(&change->current, outcome);
     return true;
 }
 
 static bool run_tool(Call *call, UserChange *change, Error *err)
 {
     ToolArgs args = { 0 };
-    bool is_new = !change->now.found;
+    bool is_new = !change->current.found;
     tool_arg(call, &args, is_new ? STR("useradd") : STR("usermod"));
     for (uint32_t i = 0; i < change->options.len; i++) {
         tool_arg(call, &args, str_from_c(change->options.items[i]));
@@ -300,7 +301,7 @@ static bool run_tool(Call *call, UserChange *change, Error *err)
         if (call_bool(call, "system")) {
             tool_arg(call, &args, STR("-r"));
         }
-    } else if (moves_home(call, change)) {
+    } else if (changes_home(call, change)) {
         tool_arg(call, &args, STR("-m"));
     }
     tool_arg(call, &args, call_str(call, "name"));
@@ -327,7 +328,7 @@ static bool present_apply(Call *call, Outcome *outcome, Error *err)
     if (!call_journal(call, account_kind_user.path, err)) {
         return false;
     }
-    if (!change->now.found || change->modify) {
+    if (!change->current.found || change->needs_usermod) {
         if (!run_tool(call, change, err)) {
             return false;
         }
@@ -349,7 +350,7 @@ static bool absent_check(Call *call, Outcome *outcome, Error *err)
     if (!account_read(call, &account_kind_user, &now, err)) {
         return false;
     }
-    if (str_eq(now.fields[ACCOUNT_NUMBER], STR("0"))) {
+    if (str_eq(now.fields[ACCOUNT_ID], STR("0"))) {
         return error_set(err, ERROR_DENIED, "'%" STR_FMT "' has uid 0 and is not removed",
                          STR_ARG(call_str(call, "name")));
     }
@@ -374,7 +375,7 @@ static bool absent_apply(Call *call, Outcome *outcome, Error *err)
     return true;
 }
 
-/* present_claims depends on this order. */
+/* present_claims() depends on this order. */
 enum {
     PRESENT_NAME,
     PRESENT_GROUP,

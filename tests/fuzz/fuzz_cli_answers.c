@@ -82,7 +82,7 @@ bool reconnect_init(Reconnect *reconnect, Invocation *invocation, const char *wh
     return cluster_endpoint_select(invocation, &reconnect->endpoint, err);
 }
 
-bool reconnect_helps(const Reconnect *reconnect, const Error *err, bool asked)
+bool reconnect_is_useful(const Reconnect *reconnect, const Error *err, bool asked)
 {
     return err->kind ==
            ERROR_NONE; /* the server has closed it; the remaining bytes are still read */

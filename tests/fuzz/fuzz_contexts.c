@@ -65,10 +65,10 @@ static void read_names(Arena *arena, Str text)
         completion_names_collect(answer, &out);
         names = buf_str(&out);
         while (names.len > 0 && str_split_next(&names, '\n', &name)) {
-            BUG_IF(name.len > 0 && !completion_names_is_plain(name));
+            BUG_IF(name.len > 0 && !completion_names_is_safe(name));
         }
     }
-    for (size_t i = 0; i < text.len && completion_names_is_plain(text); i++) {
+    for (size_t i = 0; i < text.len && completion_names_is_safe(text); i++) {
         unsigned char c = (unsigned char)text.data[i];
         BUG_IF(c <= ' ' || c == 0x7f || strchr("$`\"'\\;|&<>(){}*?!", c) != NULL);
     }

@@ -66,7 +66,7 @@ static void check_database(const PackageDatabase *database)
     for (uint32_t at = 0; (entry = str_map_next(&database->packages, &at)) != NULL;) {
         const Package *package = entry->value;
         BUG_IF(!str_eq(package->name, entry->key));
-        BUG_IF(package->condition == PACKAGE_HALF && package->detail.len == 0);
+        BUG_IF(package->condition == PACKAGE_INCOMPLETE && package->detail.len == 0);
     }
     for (uint32_t at = 0; (entry = str_map_next(&database->provided, &at)) != NULL;) {
         BUG_IF(entry->value == NULL);

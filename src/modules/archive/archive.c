@@ -1,4 +1,4 @@
-/* archive.extracted: the members of an archive in a directory.
+/* archive.extracted: extracts the members of an archive to a directory.
  *
  * They are first unpacked into a private directory next to it. Members that must not be extracted,
  * and a full disk, are detected there; then everything moves into place. A new directory appears
@@ -12,8 +12,8 @@
 
 enum {
     STRIP_MAX = 64,
-    SHOWN_MAX = 10, /* members listed per change */
-    COMPARE_PIECE = 64 << 10,
+    SHOWN_MAX = 10, /* maximum number of members listed per change */
+    COMPARE_CHUNK = 64 << 10,
 };
 
 static const ParamSpec extracted_params[] = {
@@ -41,15 +41,15 @@ static const ParamSpec extracted_params[] = {
     { 0 },
 };
 
-/* The findings of check. */
+/* What check has found; passed to apply. */
 typedef struct Extraction {
     Target target; /* owner and group */
     Str path;      /* path of the directory */
     FileInfo directory;
     Str stamp_path;
     Stamp stamp;
-    Str wanted; /* required digest; empty: any */
-    Str digest; /* actual digest of the archive */
+    Str required_digest; /* required digest; empty: any */
+    Str digest;          /* actual digest of the archive */
     FileInfo source;
 } Extraction;
 
@@ -81,10 +81,10 @@ static bool source_is_same(const Stamp *stamp, const FileInfo *now)
            stamp->source_mtime_ns == now->mtime_ns && stamp->source_inode == now->inode;
 }
 
-/* Large archives are hashed only once, as long as they do not change. */
+/* An archive that has not changed is not hashed again. */
 static bool find_digest(Call *call, const ArchiveSource *source, Extraction *extraction, Error *err)
 {
-    DigestKind kind = digest_kind(extraction->wanted);
+    DigestKind kind = digest_kind(extraction->required_digest);
     const Stamp *stamp = &extraction->stamp;
     if (source->reader == NULL) {
         extraction->digest = digest_of_text(call->arena, kind, source->bytes);
@@ -100,7 +100,8 @@ static bool find_digest(Call *call, const ArchiveSource *source, Extraction *ext
 
 static bool check_digest(const Extraction *extraction, Error *err)
 {
-    return extraction->wanted.len == 0 || str_eq(extraction->wanted, extraction->digest) ||
+    return extraction->required_digest.len == 0 ||
+           str_eq(extraction->required_digest, extraction->digest) ||
            error_set(err, ERROR_INVALID, "the archive does not match 'digest': it has %" STR_FMT,
                      STR_ARG(extraction->digest));
 }
@@ -114,18 +115,18 @@ static bool is_of_kind(MemberKind kind, FileKind found)
                                               : FILE_REGULAR);
 }
 
-/* Returns true if a member is in place, as `restore` and the owner require. */
+/* Sets `right` if a member is in place, as required by `restore` and the owner parameters. */
 static bool check_member(Call *call, Host *inside, const Extraction *extraction,
-                         const Staged *member, bool *right, Error *err)
+                         const StagedMember *member, bool *right, Error *err)
 {
     ArenaMark mark = arena_mark(call->arena);
     FileInfo info;
     const Target *target = &extraction->target;
-    if (!host_stat(inside, member_place(call->arena, member->path), &info, err)) {
+    if (!host_stat(inside, staged_path(call->arena, member->path), &info, err)) {
         return false;
     }
     arena_release(call->arena, mark);
-    *right = is_of_kind(member->kind, info.kind) && member->size != STAMP_LOST &&
+    *right = is_of_kind(member->kind, info.kind) && member->size != STAMP_SIZE_REPLACED &&
              (target->uid == HOST_KEEP_ID || target->uid == info.uid) &&
              (target->gid == HOST_KEEP_ID || target->gid == info.gid);
     if (call_is_preserved(call, member->path)) {
@@ -137,14 +138,14 @@ static bool check_member(Call *call, Host *inside, const Extraction *extraction,
     return true;
 }
 
-/* Reports the members that are not as required. */
+/* Reports the members that are missing or differ. */
 static bool check_members(Call *call, Host *inside, const Extraction *extraction, Outcome *outcome,
                           Error *err)
 {
     List *shown = list_new(call->arena, 0);
     uint32_t wrong = 0;
     for (uint32_t i = 0; i < extraction->stamp.count; i++) {
-        const Staged *member = &extraction->stamp.members[i];
+        const StagedMember *member = &extraction->stamp.members[i];
         bool right;
         if (!check_member(call, inside, extraction, member, &right, err)) {
             return false;
@@ -164,7 +165,7 @@ static bool check_members(Call *call, Host *inside, const Extraction *extraction
     return true;
 }
 
-/* With `clean`, members of other archives must not be in the directory. */
+/* With `clean`, the directory must not contain members of other archives. */
 static bool check_other_archives(Call *call, Host *inside, const Extraction *extraction,
                                  Outcome *outcome, Error *err)
 {
@@ -184,7 +185,7 @@ static bool check_other_archives(Call *call, Host *inside, const Extraction *ext
 
 /* --- Check ----------------------------------------------------------------------------------- */
 
-static bool read_alone(Call *call, Error *err)
+static bool verify_params(Call *call, Error *err)
 {
     Str ignored;
     int64_t strip = call_int(call, "strip", 0);
@@ -205,19 +206,19 @@ static bool read_alone(Call *call, Error *err)
     return !str_eq(call_str(call, "name"), STR("/")) ||
            error_set(err, ERROR_INVALID, "'name' must be a directory under '/'");
 }
-CALL_VERIFY(extracted_verify, read_alone)
+CALL_VERIFY(extracted_verify, verify_params)
 
 static bool read_params(Call *call, Extraction *extraction, Error *err)
 {
-    if (!read_alone(call, err) ||
+    if (!verify_params(call, err) ||
         (call_has(call, "digest") &&
-         !digest_parse(call->arena, call_str(call, "digest"), &extraction->wanted, err))) {
+         !digest_parse(call->arena, call_str(call, "digest"), &extraction->required_digest, err))) {
         return false;
     }
     extraction->path = call_str(call, "name");
     extraction->stamp_path =
         stamp_path(call->arena, call_str(call, call_has(call, "source") ? "source" : "site_file"));
-    /* The action has no parameter 'mode', which the target would read. */
+    /* Not target_read_attributes(), because the action has no parameter 'mode'. */
     Target *target = &extraction->target;
     *target = (Target){ .uid = HOST_KEEP_ID, .gid = HOST_KEEP_ID };
     return target_read_owner(call, target, err);
@@ -235,7 +236,7 @@ static bool is_created(Call *call, bool *out, Error *err)
 }
 
 /* In a plan, an earlier step may create the archive. */
-static bool tolerate_missing(Call *call, Outcome *outcome, const Error *err)
+static bool may_be_created_later(Call *call, Outcome *outcome, const Error *err)
 {
     if (err->kind != ERROR_NOT_FOUND ||
         !call_report_missing(call, "source", "path", call_str(call, "source"))) {
@@ -274,7 +275,7 @@ static bool check_directory(Call *call, Extraction *extraction, Outcome *outcome
     ArchiveFormat format;
     bool there = extraction->directory.kind == FILE_DIRECTORY;
     if (there && !host_open_below(call->host, extraction->path, &inside, err)) {
-        /* An earlier step of a plan would create it. */
+        /* An earlier step of the plan may create the archive. */
         if (!call->planning || err->kind != ERROR_NOT_FOUND) {
             return false;
         }
@@ -285,14 +286,14 @@ static bool check_directory(Call *call, Extraction *extraction, Outcome *outcome
         return false;
     }
     if (!open_source(call, &source, err)) {
-        return tolerate_missing(call, outcome, err);
+        return may_be_created_later(call, outcome, err);
     }
     if (!find_digest(call, &source, extraction, err)) {
         return false;
     }
     bool has_digest = check_digest(extraction, err);
     if (!has_digest || !archive_detect(&source, &format, err)) {
-        /* An earlier step may replace the file. */
+        /* An earlier step may replace the archive. */
         outcome->changed = outcome->unknown =
             call_report_missing(call, "source", "path", call_str(call, "source"));
         return outcome->unknown || call_blame(call, has_digest ? "source" : "digest");
@@ -353,21 +354,21 @@ static bool extracted_check(Call *call, Outcome *outcome, Error *err)
 
 /* --- Apply ----------------------------------------------------------------------------------- */
 
-/* Both files exist; `*same`: with equal content. */
+/* Compares the contents of two existing files. */
 static bool compare_content(Host *a_host, Str a_path, Host *b_host, Str b_path, bool *same,
                             Error *err)
 {
     AUTO(HostReader) *a = NULL;
     AUTO(HostReader) *b = NULL;
-    char pieces[2][COMPARE_PIECE];
+    char pieces[2][COMPARE_CHUNK];
     size_t got[2] = { 1, 1 };
     if (!host_reader_open(a_host, a_path, &a, err) || !host_reader_open(b_host, b_path, &b, err)) {
         return false;
     }
     *same = true;
     for (uint64_t at = 0; *same && got[0] > 0; at += got[0]) {
-        if (!host_reader_get(a, at, pieces[0], COMPARE_PIECE, &got[0], err) ||
-            !host_reader_get(b, at, pieces[1], COMPARE_PIECE, &got[1], err)) {
+        if (!host_reader_get(a, at, pieces[0], COMPARE_CHUNK, &got[0], err) ||
+            !host_reader_get(b, at, pieces[1], COMPARE_CHUNK, &got[1], err)) {
             return false;
         }
         *same = got[0] == got[1] && memcmp(pieces[0], pieces[1], got[0]) == 0;
@@ -375,21 +376,21 @@ static bool compare_content(Host *a_host, Str a_path, Host *b_host, Str b_path, 
     return true;
 }
 
-/* Moves one directory into another; both are handles that symlinks cannot redirect. */
-typedef struct Move {
+/* Moves the members of one directory into another. Both are accessed through handles, which symlinks cannot redirect. */
+typedef struct Installation {
     Call *call;
     const Extraction *extraction;
     const Staging *staging;
-    Host *there;
+    Host *destination;
     Outcome *outcome;
-} Move;
+} Installation;
 
-static bool is_same(Move *moving, const Staged *staged, const FileInfo *before, bool *out,
-                    Error *err)
+static bool is_same(Installation *installation, const StagedMember *staged, const FileInfo *before,
+                    bool *out, Error *err)
 {
-    Call *call = moving->call;
-    const Staging *staging = moving->staging;
-    Str place = member_place(call->arena, staged->path), target;
+    Call *call = installation->call;
+    const Staging *staging = installation->staging;
+    Str place = staged_path(call->arena, staged->path), target;
     *out = false;
     if (!is_of_kind(staged->kind, before->kind) ||
         (staging->uid != HOST_KEEP_ID && staging->uid != before->uid) ||
@@ -397,7 +398,7 @@ static bool is_same(Move *moving, const Staged *staged, const FileInfo *before, 
         return true;
     }
     if (staged->kind == MEMBER_LINK) {
-        if (!host_read_link(moving->there, call->arena, place, &target, err)) {
+        if (!host_read_link(installation->destination, call->arena, place, &target, err)) {
             return false;
         }
         *out = str_eq(target, staged->target);
@@ -407,40 +408,42 @@ static bool is_same(Move *moving, const Staged *staged, const FileInfo *before, 
         before->mtime_ns / 1000000000 != staged->mtime_s) {
         return true;
     }
-    return compare_content(staging->inside, place, moving->there, place, out, err);
+    return compare_content(staging->inside, place, installation->destination, place, out, err);
 }
 
-static bool move_directory(Move *moving, const Staged *staged, const FileInfo *before, Error *err)
+static bool install_directory(Installation *installation, const StagedMember *staged,
+                              const FileInfo *before, Error *err)
 {
-    const Staging *staging = moving->staging;
-    Str place = member_place(moving->call->arena, staged->path);
+    const Staging *staging = installation->staging;
+    Str place = staged_path(installation->call->arena, staged->path);
     if (before->kind == FILE_DIRECTORY) {
         bool other = (staging->uid != HOST_KEEP_ID && staging->uid != before->uid) ||
                      (staging->gid != HOST_KEEP_ID && staging->gid != before->gid);
-        moving->outcome->changed = moving->outcome->changed || other;
-        return !other || host_set_owner(moving->there, place, staging->uid, staging->gid, err);
+        installation->outcome->changed = installation->outcome->changed || other;
+        return !other ||
+               host_set_owner(installation->destination, place, staging->uid, staging->gid, err);
     }
-    if (!host_make_directory(moving->there, place, staged->mode, false, err)) {
+    if (!host_make_directory(installation->destination, place, staged->mode, false, err)) {
         return false;
     }
-    moving->outcome->changed = true;
+    installation->outcome->changed = true;
     return (staging->uid == HOST_KEEP_ID && staging->gid == HOST_KEEP_ID) ||
-           host_set_owner(moving->there, place, staging->uid, staging->gid, err);
+           host_set_owner(installation->destination, place, staging->uid, staging->gid, err);
 }
 
-static bool move_member(Move *moving, const Staged *staged, Error *err)
+static bool install_member(Installation *installation, const StagedMember *staged, Error *err)
 {
-    Call *call = moving->call;
-    Str place = member_place(call->arena, staged->path);
-    Str path = arena_join(call->arena, moving->extraction->path, place, STR_EMPTY);
+    Call *call = installation->call;
+    Str place = staged_path(call->arena, staged->path);
+    Str path = arena_join(call->arena, installation->extraction->path, place, STR_EMPTY);
     FileInfo before;
     bool same;
-    if (!host_stat(moving->there, place, &before, err)) {
+    if (!host_stat(installation->destination, place, &before, err)) {
         return false;
     }
     if (staged->kind == MEMBER_DIRECTORY &&
         (before.kind == FILE_ABSENT || before.kind == FILE_DIRECTORY)) {
-        return move_directory(moving, staged, &before, err);
+        return install_directory(installation, staged, &before, err);
     }
     if (before.kind != FILE_ABSENT && call_is_preserved(call, staged->path)) {
         return true;
@@ -451,34 +454,34 @@ static bool move_member(Move *moving, const Staged *staged, Error *err)
                          STR_ARG(path), file_kind_name(before.kind),
                          staged->kind == MEMBER_DIRECTORY ? "directory" : "file or link");
     }
-    if (!is_same(moving, staged, &before, &same, err)) {
+    if (!is_same(installation, staged, &before, &same, err)) {
         return false;
     }
     if (same) {
         return true;
     }
     if (!call_journal(call, path, err) ||
-        !host_move(moving->staging->inside, place, moving->there, place, err)) {
+        !host_move(installation->staging->inside, place, installation->destination, place, err)) {
         return false;
     }
-    moving->outcome->changed = true;
+    installation->outcome->changed = true;
     return true;
 }
 
-static bool move_members(Move *moving, Error *err)
+static bool install_all(Installation *installation, Error *err)
 {
     uint32_t at = 0;
     for (const StrMapEntry *entry;
-         (entry = str_map_next(&moving->staging->members, &at)) != NULL;) {
-        if (!move_member(moving, entry->value, err)) {
+         (entry = str_map_next(&installation->staging->members, &at)) != NULL;) {
+        if (!install_member(installation, entry->value, err)) {
             return false;
         }
     }
     return true;
 }
 
-static bool note(Call *call, const Extraction *extraction, const Staging *staging, Host *directory,
-                 Error *err)
+static bool record_stamp(Call *call, const Extraction *extraction, const Staging *staging,
+                         Host *directory, Error *err)
 {
     Stamp stamp = { .digest = extraction->digest,
                     .strip = staging->strip,
@@ -486,9 +489,9 @@ static bool note(Call *call, const Extraction *extraction, const Staging *stagin
                     .source_mtime_ns = extraction->source.mtime_ns,
                     .source_inode = extraction->source.inode };
     uint32_t at = 0;
-    stamp.members = ARENA_ARRAY(call->arena, Staged, staging->members.count + 1);
+    stamp.members = ARENA_ARRAY(call->arena, StagedMember, staging->members.count + 1);
     for (const StrMapEntry *entry; (entry = str_map_next(&staging->members, &at)) != NULL;) {
-        stamp.members[stamp.count++] = *(const Staged *)entry->value;
+        stamp.members[stamp.count++] = *(const StagedMember *)entry->value;
     }
     return stamp_write(directory, call->arena, extraction->stamp_path, &stamp, err);
 }
@@ -501,7 +504,7 @@ static bool report_members(Error *err)
 /* Copies as many bytes as the archive had when it was checked. */
 static bool copy_bytes(const Extraction *extraction, HostReader *from, HostWriter *to, Error *err)
 {
-    char piece[COMPARE_PIECE];
+    char piece[COMPARE_CHUNK];
     size_t got = 1;
     for (uint64_t at = 0; got > 0; at += got) {
         if (!host_reader_get(from, at, piece, sizeof piece, &got, err) ||
@@ -515,8 +518,7 @@ static bool copy_bytes(const Extraction *extraction, HostReader *from, HostWrite
     return true;
 }
 
-/* The owner of an archive can modify it after verification and reset its mtime. So if other users
- * can write to it, it is copied first, and the copy is verified and unpacked. */
+/* Other users who can write to the archive could modify it after verification and reset its mtime. So in that case, the archive is copied first, and the copy is verified and unpacked. */
 static bool copy_source(Call *call, const Extraction *extraction, Host *inside,
                         ArchiveSource *source, Error *err)
 {
@@ -525,17 +527,18 @@ static bool copy_source(Call *call, const Extraction *extraction, Host *inside,
     Str digest,
         place = arena_format(call->arena, "/.eden-copy-%016llx", (unsigned long long)random_seed());
     const FileInfo *info = source->reader == NULL ? NULL : host_reader_info(source->reader);
-    if (info == NULL || extraction->wanted.len == 0 ||
+    if (info == NULL || extraction->required_digest.len == 0 ||
         (info->uid == process_own_user() && (info->mode & (S_IWGRP | S_IWOTH)) == 0)) {
         return true;
     }
     if (!host_writer_open(inside, place, &writer, err) ||
         !copy_bytes(extraction, source->reader, writer, err) ||
         !host_reader_open(inside, place, &copy, err) || !host_remove(inside, place, err) ||
-        !digest_of_file(call->arena, digest_kind(extraction->wanted), copy, &digest, err)) {
+        !digest_of_file(call->arena, digest_kind(extraction->required_digest), copy, &digest,
+                        err)) {
         return false;
     }
-    if (!str_eq(digest, extraction->wanted)) {
+    if (!str_eq(digest, extraction->required_digest)) {
         return report_members(err);
     }
     host_reader_close(source->reader);
@@ -568,28 +571,28 @@ static bool unpack(Call *call, Extraction *extraction, Staging *staging, Error *
            report_members(err);
 }
 
-static bool clean(const Move *moving, const OtherStamps *formers, Error *err)
+static bool clean(const Installation *installation, const OtherStamps *formers, Error *err)
 {
-    StampCleanup cleaning = { .call = moving->call,
-                              .path = moving->extraction->path,
-                              .directory = moving->there,
-                              .members = &moving->staging->members,
+    StampCleanup cleaning = { .call = installation->call,
+                              .path = installation->extraction->path,
+                              .directory = installation->destination,
+                              .members = &installation->staging->members,
                               .keeps = call_is_preserved };
-    return clean_members(&cleaning, &moving->extraction->stamp, 1, err) &&
+    return clean_members(&cleaning, &installation->extraction->stamp, 1, err) &&
            clean_members(&cleaning, formers->stamps, formers->count, err) &&
-           other_stamps_remove(formers, moving->there, err);
+           other_stamps_remove(formers, installation->destination, err);
 }
 
-/* Moves everything into the directory, which exists or is created now. */
-static bool put_in_place(Call *call, Extraction *extraction, Staging *staging, Str draft,
-                         Outcome *outcome, Error *err)
+/* Moves everything into the directory, which is created if necessary. */
+static bool install_members(Call *call, Extraction *extraction, Staging *staging, Str draft,
+                            Outcome *outcome, Error *err)
 {
     AUTO(Host) *there = NULL;
     if (!host_sync(call->host, err)) {
         return false;
     }
     if (extraction->directory.kind == FILE_ABSENT) {
-        if (!note(call, extraction, staging, staging->inside, err) ||
+        if (!record_stamp(call, extraction, staging, staging->inside, err) ||
             !call_journal(call, extraction->path, err) ||
             !host_move(call->host, draft, call->host, extraction->path, err)) {
             return false;
@@ -600,18 +603,18 @@ static bool put_in_place(Call *call, Extraction *extraction, Staging *staging, S
     if (!host_open_below(call->host, extraction->path, &there, err)) {
         return false;
     }
-    Move moving = { call, extraction, staging, there, outcome };
+    Installation installation = { call, extraction, staging, there, outcome };
     OtherStamps formers;
     if (!other_stamps_read(there, call->arena, extraction->stamp_path, &formers, err) ||
         !other_stamps_overwrite(&formers, there, call, &staging->members, call_is_preserved, err) ||
-        !move_members(&moving, err)) {
+        !install_all(&installation, err)) {
         return false;
     }
     outcome->changed = true;
-    if (call_bool(call, "clean") && !clean(&moving, &formers, err)) {
+    if (call_bool(call, "clean") && !clean(&installation, &formers, err)) {
         return false;
     }
-    return note(call, extraction, staging, there, err);
+    return record_stamp(call, extraction, staging, there, err);
 }
 
 static bool extract(Call *call, Extraction *extraction, Str draft, Outcome *outcome, Error *err)
@@ -638,7 +641,7 @@ static bool extract(Call *call, Extraction *extraction, Str draft, Outcome *outc
         !host_set_owner(call->host, draft, target->uid, target->gid, err)) {
         return false;
     }
-    return put_in_place(call, extraction, &staging, draft, outcome, err);
+    return install_members(call, extraction, &staging, draft, outcome, err);
 }
 
 static bool extracted_apply(Call *call, Outcome *outcome, Error *err)

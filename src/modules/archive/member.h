@@ -19,14 +19,14 @@ typedef enum MemberKind {
 
 typedef struct Member {
     MemberKind kind;
-    Str name;   /* as in the archive; valid for the call */
+    Str name;   /* as in the archive; valid only during the call */
     Str target; /* of links */
     mode_t mode;
     uint64_t size; /* of a file */
     int64_t mtime_s;
 } Member;
 
-/* Returning false stops the reader with that error. */
+/* A function that returns false stops the reader, which fails with the same error. */
 typedef struct MemberSink {
     void *context;
     bool (*begin)(void *context, const Member *member, Error *err);

@@ -2,19 +2,19 @@
 
 enum {
     NAMES_MAX = 64 << 20,
-    MODE_MASK = 0777, /* set-id bits are never extracted */
+    MODE_MASK = 0777, /* set-user-ID and set-group-ID bits are never extracted */
     PARENT_MODE = 0755,
     NANOSECONDS = 1000000000,
 };
 
-Str member_place(Arena *arena, Str path)
+Str staged_path(Arena *arena, Str path)
 {
     return arena_join(arena, STR("/"), path, STR_EMPTY);
 }
 
-static Staged *add_staged(Staging *staging, const Staged *staged)
+static StagedMember *add_staged(Staging *staging, const StagedMember *staged)
 {
-    Staged *kept = arena_alloc(staging->call->arena, sizeof *kept);
+    StagedMember *kept = arena_alloc(staging->call->arena, sizeof *kept);
     *kept = *staged;
     str_map_put(&staging->members, kept->path, kept);
     return kept;
@@ -24,9 +24,11 @@ static Staged *add_staged(Staging *staging, const Staged *staged)
 
 static bool create_directory(Staging *staging, Str path, mode_t mode, Error *err)
 {
-    Staged staged = { .path = path, .kind = MEMBER_DIRECTORY, .target = STR_EMPTY, .mode = mode };
+    StagedMember staged = {
+        .path = path, .kind = MEMBER_DIRECTORY, .target = STR_EMPTY, .mode = mode
+    };
     add_staged(staging, &staged);
-    return host_make_directory(staging->inside, member_place(staging->call->arena, path), 0700,
+    return host_make_directory(staging->inside, staged_path(staging->call->arena, path), 0700,
                                false, err);
 }
 
@@ -38,7 +40,7 @@ static bool create_parents(Staging *staging, Str path, Error *err)
             continue;
         }
         Str parent = str_slice(path, 0, at);
-        const Staged *known = str_map_find(&staging->members, parent);
+        const StagedMember *known = str_map_find(&staging->members, parent);
         if (known != NULL && known->kind != MEMBER_DIRECTORY) {
             return error_set(err, ERROR_INVALID,
                              "passes through something that is not a directory");
@@ -51,7 +53,8 @@ static bool create_parents(Staging *staging, Str path, Error *err)
 }
 
 /* A later member of the same name replaces the earlier one. */
-static bool clear_path(Staging *staging, const Staged *staged, const Staged *before, Error *err)
+static bool clear_path(Staging *staging, const StagedMember *staged, const StagedMember *before,
+                       Error *err)
 {
     if (before == NULL) {
         return true;
@@ -60,23 +63,23 @@ static bool clear_path(Staging *staging, const Staged *staged, const Staged *bef
         return error_set(err, ERROR_INVALID, "exists twice, once as a directory");
     }
     return before->kind == MEMBER_DIRECTORY ||
-           host_remove(staging->inside, member_place(staging->call->arena, staged->path), err);
+           host_remove(staging->inside, staged_path(staging->call->arena, staged->path), err);
 }
 
-static bool create_hard_link(Staging *staging, const Staged *staged, Error *err)
+static bool create_hard_link(Staging *staging, const StagedMember *staged, Error *err)
 {
-    const Staged *file = str_map_find(&staging->members, staged->target);
+    const StagedMember *file = str_map_find(&staging->members, staged->target);
     if (file == NULL || (file->kind != MEMBER_FILE && file->kind != MEMBER_HARD_LINK)) {
         return error_set(err, ERROR_INVALID, "is a hard link to a file that does not precede it");
     }
-    return host_make_hard_link(staging->inside, member_place(staging->call->arena, staged->path),
-                               member_place(staging->call->arena, staged->target), err);
+    return host_make_hard_link(staging->inside, staged_path(staging->call->arena, staged->path),
+                               staged_path(staging->call->arena, staged->target), err);
 }
 
-static bool create_member(Staging *staging, const Staged *staged, Error *err)
+static bool create_member(Staging *staging, const StagedMember *staged, Error *err)
 {
-    Str place = member_place(staging->call->arena, staged->path);
-    Staged *before = str_map_find(&staging->members, staged->path);
+    Str place = staged_path(staging->call->arena, staged->path);
+    StagedMember *before = str_map_find(&staging->members, staged->path);
     if (!create_parents(staging, staged->path, err) || !clear_path(staging, staged, before, err)) {
         return false;
     }
@@ -124,7 +127,7 @@ static bool count_member(Staging *staging, const Member *member, Error *err)
 }
 
 /* Validates the target of a link and stores it. */
-static bool stage_target(Staging *staging, const Member *member, Staged *staged, Error *err)
+static bool stage_target(Staging *staging, const Member *member, StagedMember *staged, Error *err)
 {
     Arena *arena = staging->call->arena;
     if (member->kind == MEMBER_HARD_LINK) {
@@ -152,11 +155,11 @@ static bool stage_target(Staging *staging, const Member *member, Staged *staged,
 static bool staging_begin(void *context, const Member *member, Error *err)
 {
     Staging *staging = context;
-    Staged staged = { .kind = member->kind,
-                      .target = STR_EMPTY,
-                      .size = (int64_t)member->size,
-                      .mtime_s = member->mtime_s,
-                      .mode = member->mode & MODE_MASK };
+    StagedMember staged = { .kind = member->kind,
+                            .target = STR_EMPTY,
+                            .size = (int64_t)member->size,
+                            .mtime_s = member->mtime_s,
+                            .mode = member->mode & MODE_MASK };
     if (!count_member(staging, member, err) ||
         !member_path(staging->call->arena, member->name, staging->strip, &staged.path, err)) {
         return false;
@@ -181,7 +184,7 @@ static bool staging_end(void *context, Error *err)
     if (staging->writer == NULL) {
         return true;
     }
-    const Staged *staged = staging->current;
+    const StagedMember *staged = staging->current;
     bool ok = host_writer_finish(staging->writer, staging->uid, staging->gid, staged->mode,
                                  staged->mtime_s, err);
     host_writer_close(staging->writer);
@@ -200,10 +203,10 @@ MemberSink staging_sink(Staging *staging)
 }
 
 /* A hard link has the attributes of its file. */
-static bool resolve_hard_link(Staging *staging, Staged *staged, Error *err)
+static bool resolve_hard_link(Staging *staging, StagedMember *staged, Error *err)
 {
     FileInfo info;
-    if (!host_stat(staging->inside, member_place(staging->call->arena, staged->path), &info, err)) {
+    if (!host_stat(staging->inside, staged_path(staging->call->arena, staged->path), &info, err)) {
         return false;
     }
     staged->size = info.size;
@@ -216,11 +219,11 @@ static bool resolve_hard_link(Staging *staging, Staged *staged, Error *err)
 
 bool staging_finish(Staging *staging, Error *err)
 {
-    VEC(const Staged *) directories = { 0 };
+    VEC(const StagedMember *) directories = { 0 };
     bool owned = staging->uid != HOST_KEEP_ID || staging->gid != HOST_KEEP_ID;
     uint32_t at = 0;
     for (const StrMapEntry *entry; (entry = str_map_next(&staging->members, &at)) != NULL;) {
-        Staged *staged = entry->value;
+        StagedMember *staged = entry->value;
         if (staged->kind == MEMBER_HARD_LINK && !resolve_hard_link(staging, staged, err)) {
             return false;
         }
@@ -228,15 +231,15 @@ bool staging_finish(Staging *staging, Error *err)
             VEC_PUSH(staging->call->arena, &directories, staged);
         }
         if (owned && staged->kind != MEMBER_FILE &&
-            !host_set_owner(staging->inside, member_place(staging->call->arena, staged->path),
+            !host_set_owner(staging->inside, staged_path(staging->call->arena, staged->path),
                             staging->uid, staging->gid, err)) {
             return false;
         }
     }
-    /* From the inside out: a mode could lock us out of the directory. */
+    /* Process content before its directory, because the directory's mode could make it inaccessible to us. */
     for (uint32_t i = directories.len; i > 0; i--) {
-        const Staged *staged = directories.items[i - 1];
-        if (!host_set_mode(staging->inside, member_place(staging->call->arena, staged->path),
+        const StagedMember *staged = directories.items[i - 1];
+        if (!host_set_mode(staging->inside, staged_path(staging->call->arena, staged->path),
                            staged->mode, err)) {
             return false;
         }

@@ -8,37 +8,37 @@
 #include "sys/host_stream.h"
 
 /* An extracted member. */
-typedef struct Staged {
+typedef struct StagedMember {
     Str path;        /* "a/b", without stripped components */
-    MemberKind kind; /* after staging_finish a hard link is a file */
+    MemberKind kind; /* staging_finish() turns hard links into files */
     Str target;      /* of a link */
     int64_t size;    /* of a file */
     int64_t mtime_s; /* of a file */
     mode_t mode;
-} Staged;
+} StagedMember;
 
 typedef struct Staging {
-    /* Set by the caller. */
+    /* Must be set by the caller. */
     Call *call;
     Host *inside; /* the private directory */
     uint32_t strip;
     uint64_t max_size;
     uint32_t max_count;
-    uid_t uid; /* HOST_KEEP_ID: the process's */
+    uid_t uid; /* HOST_KEEP_ID: those of the process */
     gid_t gid;
     /* Filled while staging. */
-    StrMap members; /* path to Staged; a directory precedes its content */
+    StrMap members; /* path to StagedMember; a directory precedes its content */
     uint32_t count; /* number of members, including replaced and stripped ones */
     uint64_t size;
     uint64_t names; /* total length of names, in bytes */
     HostWriter *writer;
-    const Staged *current;
+    const StagedMember *current;
 } Staging;
 
 /* The path of a member under the directory: "/a/b". */
-Str member_place(Arena *arena, Str path);
+Str staged_path(Arena *arena, Str path);
 
-/* The caller must have set the first part. */
+/* The caller must have set the first group of fields. */
 void staging_init(Staging *staging);
 MemberSink staging_sink(Staging *staging);
 /* After the last member: sets modes and owners of directories and links. */

@@ -62,7 +62,7 @@ static bool get_number(Value map, const char *key, int64_t *out)
 }
 
 /* [path, letter, size or target, time, mode] */
-static bool read_member(Value row, Staged *out)
+static bool read_member(Value row, StagedMember *out)
 {
     if (row.kind != VALUE_LIST || row.list->len != 5) {
         return false;
@@ -74,11 +74,11 @@ static bool read_member(Value row, Staged *out)
         items[4].kind != VALUE_INT) {
         return false;
     }
-    *out = (Staged){ .path = value_str(items[0]),
-                     .target = is_link ? value_str(items[2]) : STR_EMPTY,
-                     .size = is_link ? 0 : items[2].integer,
-                     .mtime_s = items[3].integer,
-                     .mode = (mode_t)items[4].integer };
+    *out = (StagedMember){ .path = value_str(items[0]),
+                           .target = is_link ? value_str(items[2]) : STR_EMPTY,
+                           .size = is_link ? 0 : items[2].integer,
+                           .mtime_s = items[3].integer,
+                           .mode = (mode_t)items[4].integer };
     for (size_t i = 0; i < COUNT_OF(letters); i++) {
         if (str_eq_c(value_str(items[1]), letters[i].letter)) {
             out->kind = letters[i].kind;
@@ -103,7 +103,7 @@ static bool read_all(Arena *arena, Value v, Stamp *out)
     out->strip = (uint32_t)strip;
     out->source_inode = (uint64_t)inode;
     out->count = members->list->len;
-    out->members = ARENA_ARRAY(arena, Staged, out->count + 1);
+    out->members = ARENA_ARRAY(arena, StagedMember, out->count + 1);
     for (uint32_t i = 0; i < out->count; i++) {
         if (!read_member(members->list->items[i], &out->members[i])) {
             return false;
@@ -135,7 +135,7 @@ bool stamp_read(Host *directory, Arena *arena, Str path, Stamp *out, Error *err)
 
 /* --- Writing --------------------------------------------------------------------------------- */
 
-static void put_member(Buf *out, const Staged *member)
+static void put_member(Buf *out, const StagedMember *member)
 {
     json_print_string(out, member->path, NULL);
     for (size_t i = 0; i < COUNT_OF(letters); i++) {
@@ -143,7 +143,7 @@ static void put_member(Buf *out, const Staged *member)
             buf_put_format(out, ",\"%s\",", letters[i].letter);
         }
     }
-    if (member->kind == MEMBER_LINK && member->size != STAMP_LOST) {
+    if (member->kind == MEMBER_LINK && member->size != STAMP_SIZE_REPLACED) {
         json_print_string(out, member->target, NULL);
     } else {
         buf_put_format(out, "%lld", (long long)member->size);
@@ -201,17 +201,17 @@ bool other_stamps_read(Host *directory, Arena *arena, Str own, OtherStamps *out,
 }
 
 bool other_stamps_overwrite(OtherStamps *formers, Host *directory, Call *call,
-                            const StrMap *members, MemberKeeps keeps, Error *err)
+                            const StrMap *members, MemberFilter keeps, Error *err)
 {
     for (uint32_t i = 0; i < formers->count; i++) {
         Stamp *stamp = &formers->stamps[i];
         bool lost = false;
         for (uint32_t j = 0; j < stamp->count; j++) {
-            Staged *old = &stamp->members[j];
-            const Staged *now = str_map_find(members, old->path);
+            StagedMember *old = &stamp->members[j];
+            const StagedMember *now = str_map_find(members, old->path);
             if (now != NULL && now->kind != MEMBER_DIRECTORY && old->kind != MEMBER_DIRECTORY &&
-                old->size != STAMP_LOST && !keeps(call, old->path)) {
-                old->size = STAMP_LOST;
+                old->size != STAMP_SIZE_REPLACED && !keeps(call, old->path)) {
+                old->size = STAMP_SIZE_REPLACED;
                 lost = true;
             }
         }
@@ -234,7 +234,7 @@ bool other_stamps_remove(const OtherStamps *formers, Host *directory, Error *err
 
 /* --- Cleanup --------------------------------------------------------------------------------- */
 
-static bool is_other_stamp(const StampCleanup *cleaning, const Staged *old)
+static bool is_other_stamp(const StampCleanup *cleaning, const StagedMember *old)
 {
     Str path;
     Error ignored;
@@ -243,9 +243,9 @@ static bool is_other_stamp(const StampCleanup *cleaning, const Staged *old)
            str_eq(path, old->path) && !cleaning->keeps(cleaning->call, old->path);
 }
 
-static bool remove_one(StampCleanup *cleaning, const Staged *old, Error *err)
+static bool remove_one(StampCleanup *cleaning, const StagedMember *old, Error *err)
 {
-    Str place = member_place(cleaning->call->arena, old->path);
+    Str place = staged_path(cleaning->call->arena, old->path);
     FileInfo info;
     FileKind kind = old->kind == MEMBER_LINK ? FILE_LINK : FILE_REGULAR;
     if (!host_stat(cleaning->directory, place, &info, err)) {
@@ -259,10 +259,10 @@ static bool remove_one(StampCleanup *cleaning, const Staged *old, Error *err)
            host_remove(cleaning->directory, place, err);
 }
 
-/* It stays if other files are in it. */
+/* A directory that contains other files is kept. */
 static bool remove_empty(StampCleanup *cleaning, Str path, Error *err)
 {
-    Str place = member_place(cleaning->call->arena, path), *names;
+    Str place = staged_path(cleaning->call->arena, path), *names;
     FileInfo info;
     uint32_t count = 0;
     if (!host_stat(cleaning->directory, place, &info, err)) {
@@ -277,7 +277,7 @@ static bool remove_empty(StampCleanup *cleaning, Str path, Error *err)
     return count > 0 || host_remove(cleaning->directory, place, err);
 }
 
-/* Sorts the content of a directory before the directory. */
+/* Sorts in reverse, so that the content of a directory precedes the directory. */
 static int compare_backwards(const void *a, const void *b)
 {
     return str_compare(*(const Str *)b, *(const Str *)a);
@@ -288,7 +288,7 @@ bool clean_members(StampCleanup *cleaning, const Stamp *stamps, uint32_t count, 
     VEC(Str) directories = { 0 };
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t j = 0; j < stamps[i].count; j++) {
-            const Staged *old = &stamps[i].members[j];
+            const StagedMember *old = &stamps[i].members[j];
             if (!is_other_stamp(cleaning, old)) {
                 continue;
             }

@@ -5,17 +5,17 @@
 
 /* Offsets and lengths of the header's fields. */
 enum {
-    AT_NAME = 0,
+    OFFSET_NAME = 0,
     NAME_LEN = 100,
-    AT_MODE = 100,
-    AT_SIZE = 124,
-    AT_MTIME = 136,
-    AT_SUM = 148,
-    SUM_LEN = 8,
-    AT_KIND = 156,
-    AT_TARGET = 157,
-    AT_MAGIC = 257,
-    AT_PREFIX = 345,
+    OFFSET_MODE = 100,
+    OFFSET_SIZE = 124,
+    OFFSET_MTIME = 136,
+    OFFSET_CHECKSUM = 148,
+    CHECKSUM_LEN = 8,
+    OFFSET_KIND = 156,
+    OFFSET_TARGET = 157,
+    OFFSET_MAGIC = 257,
+    OFFSET_PREFIX = 345,
     PREFIX_LEN = 155,
     MODE_LEN = 8,
     NUMBER_LEN = 12,
@@ -59,17 +59,17 @@ static bool field_number(const char *block, size_t at, size_t len, uint64_t *out
     return true;
 }
 
-/* The checksum counts its own field as spaces. Some old programs used signed bytes. */
+/* The checksum counts its own field as spaces. Some old programs sum signed bytes. */
 static bool checksum_matches(const char *block)
 {
     uint64_t wanted;
     int64_t plain = 0, with_sign = 0;
     for (size_t i = 0; i < TAR_BLOCK; i++) {
-        bool own = i >= AT_SUM && i < AT_SUM + SUM_LEN;
+        bool own = i >= OFFSET_CHECKSUM && i < OFFSET_CHECKSUM + CHECKSUM_LEN;
         plain += own ? ' ' : (unsigned char)block[i];
         with_sign += own ? ' ' : (signed char)block[i];
     }
-    return field_number(block, AT_SUM, SUM_LEN, &wanted) &&
+    return field_number(block, OFFSET_CHECKSUM, CHECKSUM_LEN, &wanted) &&
            ((int64_t)wanted == plain || (int64_t)wanted == with_sign);
 }
 
@@ -88,7 +88,7 @@ static bool store_name(TarName *name, Str text, Error *err)
     }
     memcpy(name->text, text.data, text.len);
     name->len = text.len;
-    name->given = true;
+    name->is_set = true;
     return true;
 }
 
@@ -160,18 +160,18 @@ static bool begin_extra(Tar *tar, Error *err)
 
 /* --- Members --------------------------------------------------------------------------------- */
 
-static Str given_name(const TarName *name)
+static Str extended_name(const TarName *name)
 {
     return str_from(name->text, name->len);
 }
 
-/* The name in the header itself, assembled in `room`. */
+/* Returns the name in the header itself, assembled in `room`. */
 static Str header_name(const char *block, char room[NAME_LEN + 1 + PREFIX_LEN])
 {
-    Str name = field_text(block, AT_NAME, NAME_LEN);
-    Str prefix = field_text(block, AT_PREFIX, PREFIX_LEN);
+    Str name = field_text(block, OFFSET_NAME, NAME_LEN);
+    Str prefix = field_text(block, OFFSET_PREFIX, PREFIX_LEN);
     /* GNU tar uses the prefix field for other data, and has a different magic: "ustar  ". */
-    if (memcmp(block + AT_MAGIC, "ustar\0", 6) != 0 || prefix.len == 0) {
+    if (memcmp(block + OFFSET_MAGIC, "ustar\0", 6) != 0 || prefix.len == 0) {
         return name;
     }
     memcpy(room, prefix.data, prefix.len);
@@ -196,10 +196,11 @@ static bool member_kind(char kind, Str name, MemberKind *out)
 static bool begin_member(Tar *tar, Error *err)
 {
     char room[NAME_LEN + 1 + PREFIX_LEN];
-    Member member = { .name =
-                          tar->name.given ? given_name(&tar->name) : header_name(tar->block, room),
-                      .target = tar->target.given ? given_name(&tar->target)
-                                                  : field_text(tar->block, AT_TARGET, NAME_LEN) };
+    Member member = { .name = tar->name.is_set ? extended_name(&tar->name)
+                                               : header_name(tar->block, room),
+                      .target = tar->target.is_set
+                                    ? extended_name(&tar->target)
+                                    : field_text(tar->block, OFFSET_TARGET, NAME_LEN) };
     uint64_t mode, mtime;
     if (!member_kind(tar->kind, member.name, &member.kind)) {
         return error_set(err, ERROR_INVALID,
@@ -207,16 +208,16 @@ static bool begin_member(Tar *tar, Error *err)
                          "' in the archive is not a file, directory or link (type '%c')",
                          STR_ARG(str_slice(member.name, 0, 100)), tar->kind);
     }
-    if (!field_number(tar->block, AT_MODE, MODE_LEN, &mode)) {
+    if (!field_number(tar->block, OFFSET_MODE, MODE_LEN, &mode)) {
         return invalid(err, "a mode is not a number");
     }
     /* Times before 1970 are written as signed base 256. */
     bool has_time =
-        field_number(tar->block, AT_MTIME, NUMBER_LEN, &mtime) && mtime < INT32_MAX * 4ll;
+        field_number(tar->block, OFFSET_MTIME, NUMBER_LEN, &mtime) && mtime < INT32_MAX * 4ll;
     member.mode = (mode_t)(mode & 07777);
     member.mtime_s = has_time ? (int64_t)mtime : 0;
     member.size = member.kind == MEMBER_FILE ? tar->left : 0;
-    tar->name.given = tar->target.given = tar->has_size = false;
+    tar->name.is_set = tar->target.is_set = tar->has_size = false;
     if (!tar->sink->begin(tar->sink->context, &member, err)) {
         return false;
     }
@@ -244,11 +245,12 @@ static bool begin_block(Tar *tar, Error *err)
         tar->state = TAR_END;
         return true;
     }
-    if (!checksum_matches(tar->block) || !field_number(tar->block, AT_SIZE, NUMBER_LEN, &size)) {
+    if (!checksum_matches(tar->block) ||
+        !field_number(tar->block, OFFSET_SIZE, NUMBER_LEN, &size)) {
         return invalid(err, tar->started ? "a header is damaged" : "no header at its start");
     }
     tar->started = true;
-    tar->kind = tar->block[AT_KIND];
+    tar->kind = tar->block[OFFSET_KIND];
     bool extra = tar->kind == 'x' || tar->kind == 'L' || tar->kind == 'K';
     bool ignored = tar->kind == 'g' || tar->kind == 'V';
     tar->left = !extra && !ignored && tar->has_size ? tar->size : size;

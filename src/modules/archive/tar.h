@@ -17,12 +17,12 @@ typedef enum TarState {
     TAR_EXTRA, /* extended header, applies to the next header */
     TAR_SKIP,  /* ignored data */
     TAR_PADDING,
-    TAR_END, /* everything after the end of the archive is ignored */
+    TAR_END, /* after the end of the archive; everything is ignored */
 } TarState;
 
 /* A name from an extended header. */
 typedef struct TarName {
-    bool given;
+    bool is_set;
     size_t len;
     char text[MEMBER_NAME_MAX];
 } TarName;
@@ -30,13 +30,13 @@ typedef struct TarName {
 typedef struct Tar {
     const MemberSink *sink;
     TarState state;
-    char block[TAR_BLOCK]; /* the header read so far */
+    char block[TAR_BLOCK]; /* the part of the header read so far */
     size_t filled;
     uint64_t left;    /* bytes remaining in this state */
     uint64_t padding; /* bytes of padding that follow, up to a full block */
     char kind;        /* type in the header */
-    bool started;     /* a header was read */
-    Buf extra;        /* content of an extended header so far */
+    bool started;     /* at least one header was read */
+    Buf extra;        /* content of an extended header read so far */
     /* From extended headers, for the next member. */
     TarName name, target;
     bool has_size;

@@ -7,7 +7,7 @@
 #include "modules/tool.h"
 
 enum {
-    PIECE = 64 << 10
+    CHUNK_SIZE = 64 << 10
 };
 
 static bool source_get(const ArchiveSource *source, uint64_t offset, char *buffer, size_t size,
@@ -86,14 +86,14 @@ static bool feed(Feed *to, Str piece)
     return tar_feed(&to->tar, piece, to->err);
 }
 
-static bool feed_taken(void *context, Str piece)
+static bool feed_callback(void *context, Str piece)
 {
     return feed(context, piece);
 }
 
 static bool feed_plain(Feed *to, const ArchiveSource *source)
 {
-    char piece[PIECE];
+    char piece[CHUNK_SIZE];
     size_t got = 1;
     for (uint64_t at = 0; got > 0; at += got) {
         if (!source_get(source, at, piece, sizeof piece, &got, to->err) ||
@@ -106,7 +106,7 @@ static bool feed_plain(Feed *to, const ArchiveSource *source)
 
 static bool inflate_piece(Feed *to, z_stream *stream, bool *ended)
 {
-    char out[PIECE];
+    char out[CHUNK_SIZE];
     do {
         stream->next_out = (Bytef *)out;
         stream->avail_out = sizeof out;
@@ -133,7 +133,7 @@ static bool inflate_piece(Feed *to, z_stream *stream, bool *ended)
 
 static bool feed_gzip(Feed *to, const ArchiveSource *source)
 {
-    char piece[PIECE];
+    char piece[CHUNK_SIZE];
     size_t got = 1;
     bool ok = true, ended = false;
     z_stream stream = { 0 };
@@ -163,7 +163,7 @@ static bool feed_by_program(Feed *to, const ArchiveSource *source, const char *c
     Tool tool = { .argv = argv,
                   .input = source->bytes,
                   .input_file = source->reader != NULL ? host_reader_descriptor(source->reader) : 0,
-                  .take = feed_taken,
+                  .take = feed_callback,
                   .sink_context = to };
     ProcessResult result;
     if (!tool_run(to->call, &tool, &result, to->err)) {
@@ -173,7 +173,7 @@ static bool feed_by_program(Feed *to, const ArchiveSource *source, const char *c
                    : false;
     }
     if (result.ending == PROCESS_OUTPUT_REJECTED) {
-        return false; /* feed has set the error */
+        return false; /* feed() has set the error */
     }
     return (result.ending == PROCESS_EXITED && result.exit_code == 0) ||
            tool_failure(to->call, &tool, &result, to->err);

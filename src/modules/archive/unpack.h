@@ -16,7 +16,7 @@ typedef enum ArchiveFormat {
 
 /* A file on the machine, or bytes in memory. */
 typedef struct ArchiveSource {
-    HostReader *reader; /* NULL: `bytes` */
+    HostReader *reader; /* NULL: use `bytes` */
     Str bytes;
 } ArchiveSource;
 

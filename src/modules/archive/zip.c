@@ -1,6 +1,4 @@
-/* Parser for zip: finds the end record from the end of the archive, reads the central directory
- * that it names, and then each member through its entry. Names and sizes come from that
- * directory only, never from local headers. */
+/* Parser for zip: searches backward for the end record, reads the central directory that it refers to, and then each member through its entry. Names and sizes come from that directory only, never from local headers. */
 #include "modules/archive/zip.h"
 
 #include <stdlib.h>
@@ -28,7 +26,7 @@ enum {
     METHOD_DEFLATED = 8,
     ALL_ONES_16 = 0xffff,
     DOS_DIRECTORY = 0x10,
-    PIECE = 32 << 10,
+    CHUNK_SIZE = 32 << 10,
 };
 #define ALL_ONES_32 0xffffffffu
 
@@ -46,7 +44,7 @@ typedef struct Zip {
     uint64_t directory, directory_size, count;
     char name[MEMBER_NAME_MAX];
     char extra[ALL_ONES_16];
-    char in[PIECE], out[PIECE];
+    char in[CHUNK_SIZE], out[CHUNK_SIZE];
 } Zip;
 
 static uint16_t get16(const char *at)
@@ -148,7 +146,7 @@ static bool read_extra(const Zip *zip, Entry *entry, Error *err)
     while (rest.len >= 4) {
         size_t len = get16(rest.data + 2);
         if (len > rest.len - 4) {
-            return true; /* some programs leave garbage there */
+            return true; /* some programs leave invalid data there */
         }
         Str data = str_slice(rest, 4, 4 + len);
         for (size_t i = 0; get16(rest.data) == EXTRA64 && i < COUNT_OF(fields); i++) {
@@ -242,11 +240,11 @@ static bool entry_member(const Zip *zip, const Entry *entry, Member *member, Err
     }
 }
 
-typedef bool (*TakePiece)(void *context, Str piece, Error *err);
+typedef bool (*ChunkHandler)(void *context, Str piece, Error *err);
 
 /* The content of a member while it is read. */
 typedef struct Content {
-    TakePiece take;
+    ChunkHandler take;
     void *context;
     uint64_t left; /* remaining bytes according to the directory */
     uint32_t crc;  /* checksum of the content so far */
@@ -265,7 +263,7 @@ static bool content_write(Content *content, const char *data, size_t len, Error 
 static bool copy_stored(Zip *zip, uint64_t at, Content *content, Error *err)
 {
     while (content->left > 0) {
-        size_t piece = content->left < PIECE ? (size_t)content->left : PIECE;
+        size_t piece = content->left < CHUNK_SIZE ? (size_t)content->left : CHUNK_SIZE;
         if (!read_at(zip, at, zip->in, piece, err) ||
             !content_write(content, zip->in, piece, err)) {
             return false;
@@ -278,9 +276,9 @@ static bool copy_stored(Zip *zip, uint64_t at, Content *content, Error *err)
 static bool inflate_some(Zip *zip, z_stream *stream, Content *content, bool *ended, Error *err)
 {
     stream->next_out = (Bytef *)zip->out;
-    stream->avail_out = PIECE;
+    stream->avail_out = CHUNK_SIZE;
     int result = inflate(stream, Z_NO_FLUSH);
-    size_t made = PIECE - stream->avail_out;
+    size_t made = CHUNK_SIZE - stream->avail_out;
     *ended = result == Z_STREAM_END;
     if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR) {
         return invalid(err, "a member is damaged");
@@ -297,14 +295,14 @@ static bool copy_deflated(Zip *zip, uint64_t at, uint64_t packed, Content *conte
     }
     while (ok && !ended) {
         if (stream.avail_in == 0 && packed > 0) {
-            size_t piece = packed < PIECE ? (size_t)packed : PIECE;
+            size_t piece = packed < CHUNK_SIZE ? (size_t)packed : CHUNK_SIZE;
             ok = read_at(zip, at, zip->in, piece, err);
             at += piece;
             packed -= piece;
             stream.next_in = (Bytef *)zip->in;
             stream.avail_in = (uInt)piece;
         } else if (stream.avail_in == 0 && stream.avail_out > 0) {
-            break; /* needs more data than there is */
+            break; /* the compressed data is incomplete */
         }
         ok = ok && inflate_some(zip, &stream, content, &ended, err);
     }
@@ -312,7 +310,7 @@ static bool copy_deflated(Zip *zip, uint64_t at, uint64_t packed, Content *conte
     return ok && ((ended && content->left == 0) || invalid(err, "a member is damaged"));
 }
 
-static bool copy_data(Zip *zip, const Entry *entry, TakePiece take, void *context, Error *err)
+static bool copy_data(Zip *zip, const Entry *entry, ChunkHandler take, void *context, Error *err)
 {
     char record[MEMBER_LEN];
     Content content = { .take = take, .context = context, .left = entry->size };

@@ -1,11 +1,11 @@
 /* Reader for zip archives: stored and deflated members, with zip64, not encrypted.
  *
- * The central directory at the end of the archive decides what its members are. */
+ * The members of an archive are those in the central directory at its end. */
 #pragma once
 
 #include "modules/archive/member.h"
 
-/* Reads exactly `size` bytes at `offset`. Returns false and sets `err` if there are fewer. */
+/* Reads exactly `size` bytes at `offset`. Returns false and sets `err` if there is less data. */
 typedef bool (*ZipRead)(void *context, uint64_t offset, char *buffer, size_t size, Error *err);
 
 typedef struct ZipSource {

@@ -1,4 +1,4 @@
-/* file.content and file.contents: read files, for other steps and for macros.
+/* file.content and file.contents: reads files for other steps and for macros.
  *
  * The content of a file that is not world-readable is marked secret, so that a private key does not
  * appear in the diff of the step that writes it elsewhere. */
@@ -74,46 +74,46 @@ bool contents_check(Call *call, Outcome *outcome, Error *err)
 
 /* --- Published files ------------------------------------------------------------------------- */
 
-typedef struct Reading {
+typedef struct TreeReader {
     Call *call;
-    Host *host; /* for a tree: confined to the directory, so that links cannot lead out of it */
+    Host *host; /* for a tree, confined to its directory, so that links cannot lead out of it */
     List *files;
     size_t bytes;
-} Reading;
+} TreeReader;
 
-static void publish(Reading *reading, Str name, const FileInfo *info, Str content, bool single)
+static void publish(TreeReader *reader, Str name, const FileInfo *info, Str content, bool single)
 {
-    Arena *arena = reading->call->arena;
+    Arena *arena = reader->call->arena;
     Map *file = map_new(arena, 4);
     map_set_str(arena, file, STR("path"), value_string(name));
     map_set_str(arena, file, STR("mode"), value_int(info->mode));
     map_set_str(arena, file, STR("content"),
                 secret_unless_public(value_string(content), info->mode));
     map_set_str(arena, file, STR("single"), value_bool(single));
-    list_push(arena, reading->files, value_map(file));
+    list_push(arena, reader->files, value_map(file));
 }
 
-static bool read_one(Reading *reading, Str path, Str name, bool single, Error *err)
+static bool read_one(TreeReader *reader, Str path, Str name, bool single, Error *err)
 {
     FileInfo info;
     Str content;
-    Call *call = reading->call;
-    if (!host_inspect(reading->host, call->arena, path, PUBLISHED_BYTES_MAX - reading->bytes, &info,
+    Call *call = reader->call;
+    if (!host_inspect(reader->host, call->arena, path, PUBLISHED_BYTES_MAX - reader->bytes, &info,
                       &content, err)) {
         return false;
     }
     if (info.kind != FILE_REGULAR) {
         return true; /* links and special files are meaningless on another machine */
     }
-    if ((size_t)info.size > PUBLISHED_BYTES_MAX - reading->bytes ||
-        reading->files->len == PUBLISHED_FILES_MAX) {
+    if ((size_t)info.size > PUBLISHED_BYTES_MAX - reader->bytes ||
+        reader->files->len == PUBLISHED_FILES_MAX) {
         return error_set(err, ERROR_LIMIT, "%" STR_FMT ": too much data to publish", STR_ARG(path));
     }
-    if ((info.mode & S_IROTH) == 0 && !host_check_content(reading->host, path, &info, err)) {
+    if ((info.mode & S_IROTH) == 0 && !host_check_content(reader->host, path, &info, err)) {
         return false;
     }
-    reading->bytes += content.len;
-    publish(reading, name, &info, content, single);
+    reader->bytes += content.len;
+    publish(reader, name, &info, content, single);
     return true;
 }
 
@@ -126,25 +126,25 @@ static Str join(Arena *arena, Str directory, Str name)
                               STR_ARG(name));
 }
 
-static bool read_tree(Reading *reading, Str path, Str prefix, unsigned depth, Error *err)
+static bool read_tree(TreeReader *reader, Str path, Str prefix, unsigned depth, Error *err)
 {
-    Call *call = reading->call;
+    Call *call = reader->call;
     Str *names;
     uint32_t count;
     if (depth == DEPTH_MAX) {
         return error_set(err, ERROR_LIMIT, "%" STR_FMT ": nested too deeply", STR_ARG(path));
     }
-    if (!host_list(reading->host, call->arena, path, PUBLISHED_FILES_MAX, &names, &count, err)) {
+    if (!host_list(reader->host, call->arena, path, PUBLISHED_FILES_MAX, &names, &count, err)) {
         return false;
     }
     for (uint32_t i = 0; i < count; i++) {
         FileInfo info;
         Str inner = join(call->arena, path, names[i]), name = join(call->arena, prefix, names[i]);
-        if (!host_stat(reading->host, inner, &info, err)) {
+        if (!host_stat(reader->host, inner, &info, err)) {
             return false;
         }
-        bool ok = info.kind == FILE_DIRECTORY ? read_tree(reading, inner, name, depth + 1, err)
-                                              : read_one(reading, inner, name, false, err);
+        bool ok = info.kind == FILE_DIRECTORY ? read_tree(reader, inner, name, depth + 1, err)
+                                              : read_one(reader, inner, name, false, err);
         if (!ok) {
             return false;
         }
@@ -152,36 +152,36 @@ static bool read_tree(Reading *reading, Str path, Str prefix, unsigned depth, Er
     return true;
 }
 
-static bool read_directory(Reading *reading, Str path, Error *err)
+static bool read_directory(TreeReader *reader, Str path, Error *err)
 {
     AUTO(Host) *inside = NULL;
-    if (!call_bool(reading->call, "recursive")) {
+    if (!call_bool(reader->call, "recursive")) {
         return error_set(err, ERROR_INVALID, "%" STR_FMT " is a directory; set 'recursive: true'",
                          STR_ARG(path));
     }
-    if (!host_open_below(reading->call->host, path, &inside, err)) {
+    if (!host_open_below(reader->call->host, path, &inside, err)) {
         return false;
     }
-    reading->host = inside;
-    return read_tree(reading, STR("/"), STR_EMPTY, 0, err) ||
+    reader->host = inside;
+    return read_tree(reader, STR("/"), STR_EMPTY, 0, err) ||
            error_wrap(err, "in '%" STR_FMT "'", STR_ARG(path));
 }
 
 static bool read_all(Call *call, List **out, Error *err)
 {
     Str path = call_str(call, "name");
-    Reading reading = { .call = call, .host = call->host, .files = list_new(call->arena, 4) };
+    TreeReader reader = { .call = call, .host = call->host, .files = list_new(call->arena, 4) };
     FileInfo info;
     if (!host_stat(call->host, path, &info, err)) {
         return false;
     }
-    *out = reading.files;
+    *out = reader.files;
     switch (info.kind) {
     case FILE_ABSENT: return not_found(path, err);
-    case FILE_DIRECTORY: return read_directory(&reading, path, err);
+    case FILE_DIRECTORY: return read_directory(&reader, path, err);
     case FILE_REGULAR: {
         Str name = str_from_offset(path, str_find_last(path, STR("/")) + 1);
-        return read_one(&reading, path, name, true, err);
+        return read_one(&reader, path, name, true, err);
     }
     default:
         return error_set(err, ERROR_CONFLICT, "%" STR_FMT " is a %s, not a file", STR_ARG(path),

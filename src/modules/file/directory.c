@@ -23,7 +23,7 @@ const ParamSpec directory_params[] = {
 };
 
 typedef enum ChangeKind {
-    CHANGE_MAKE,
+    CHANGE_CREATE,
     CHANGE_REMOVE,
     CHANGE_OWNER,
     CHANGE_MODE,
@@ -39,8 +39,8 @@ typedef struct Change {
 typedef struct Changes {
     Target target;
     VEC(Change) list;
-    uint32_t own;     /* number of changes to the directory itself; they come first */
-    uint32_t entries; /* entries visited */
+    uint32_t own_count; /* number of changes to the directory itself, which come first */
+    uint32_t visited;   /* number of entries visited */
 } Changes;
 
 /* Entries are accessed through a handle on the directory itself. Otherwise a user with write access
@@ -57,7 +57,7 @@ static void push_change(Call *call, Changes *changes, ChangeKind kind, Str path,
 }
 
 typedef struct Found {
-    Host *host; /* through which it is accessed */
+    Host *host; /* handle through which the entry is accessed */
     Str path;
     FileInfo info;
 } Found;
@@ -95,7 +95,7 @@ static bool plan_entry(Call *call, Host *inside, Changes *changes, Str path, uns
 {
     FileInfo info;
     Str relative = str_from_offset(path_inside(call, path), 1);
-    if (++changes->entries > ENTRIES_MAX) {
+    if (++changes->visited > ENTRIES_MAX) {
         return error_set(err, ERROR_LIMIT, "too many entries");
     }
     if (!host_stat(inside, path_inside(call, path), &info, err)) {
@@ -186,7 +186,7 @@ static void report_directory(Call *call, const Changes *changes, const FileInfo 
     }
 }
 
-static Value joined(Call *call, Value a, Value b)
+static Value join_values(Call *call, Value a, Value b)
 {
     return value_string(arena_format(call->arena, "%" STR_FMT " %" STR_FMT, STR_ARG(value_str(a)),
                                      STR_ARG(value_str(b))));
@@ -209,10 +209,11 @@ static void report_entry(Call *call, const Changes *changes, const Change *chang
     const FileInfo *before = &change->before;
     const char *path = arena_copy_c(call->arena, change->path);
     switch (change->kind) {
-    case CHANGE_MAKE:
+    case CHANGE_CREATE:
     case CHANGE_REMOVE:
-        outcome_change(call, outcome, path, value_missing(),
-                       value_string(change->kind == CHANGE_MAKE ? STR("created") : STR("removed")));
+        outcome_change(
+            call, outcome, path, value_missing(),
+            value_string(change->kind == CHANGE_CREATE ? STR("created") : STR("removed")));
         return;
     case CHANGE_OWNER:
         outcome_change(call, outcome, path, owner_value(call, before->uid, before->gid),
@@ -225,15 +226,15 @@ static void report_entry(Call *call, const Changes *changes, const Change *chang
     const MapEntry *owner =
         outcome->changes == NULL ? NULL : map_find_str(outcome->changes, change->path);
     if (owner != NULL) {
-        old = joined(call, *value_get(owner->value, STR("old")), old);
-        new = joined(call, *value_get(owner->value, STR("new")), new);
+        old = join_values(call, *value_get(owner->value, STR("old")), old);
+        new = join_values(call, *value_get(owner->value, STR("new")), new);
     }
     outcome_change(call, outcome, path, old, new);
 }
 
 static void report_entries(Call *call, const Changes *changes, Outcome *outcome)
 {
-    for (uint32_t i = changes->own; i < changes->list.len; i++) {
+    for (uint32_t i = changes->own_count; i < changes->list.len; i++) {
         report_entry(call, changes, &changes->list.items[i], outcome);
     }
 }
@@ -252,14 +253,14 @@ bool directory_check(Call *call, Outcome *outcome, Error *err)
                          STR_ARG(path), file_kind_name(info.kind));
     }
     const Target *target = &changes->target;
-    /* The former owner's files in it would still be theirs. */
+    /* Files of the former owner in it would keep their owner. */
     if (target->uid != info.uid && !target->owner_missing &&
         !host_check_owner(call->host, call->arena, path, &info, err)) {
         return false;
     }
     if (info.kind == FILE_ABSENT) {
         mode_t mode = target->has_mode ? target->mode : DIRECTORY_MODE_NEW;
-        push_change(call, changes, CHANGE_MAKE, path, mode);
+        push_change(call, changes, CHANGE_CREATE, path, mode);
         if (target->uid != HOST_KEEP_ID || target->gid != HOST_KEEP_ID) {
             push_change(call, changes, CHANGE_OWNER, path, 0);
         }
@@ -267,8 +268,8 @@ bool directory_check(Call *call, Outcome *outcome, Error *err)
                                 target->has_mode ? &target->mode : NULL, err)) {
         return false;
     }
-    changes->own = changes->list.len;
-    /* A directory that is only planned is still empty. */
+    changes->own_count = changes->list.len;
+    /* A directory that an earlier step will create is empty. */
     if (info.kind == FILE_DIRECTORY && !plan_all_inside(call, changes, err) &&
         !(call->planning && err->kind == ERROR_NOT_FOUND)) {
         return false;
@@ -282,7 +283,7 @@ bool directory_check(Call *call, Outcome *outcome, Error *err)
     outcome->state = STR("present");
     outcome->check_data = changes;
     outcome->changed = changes->list.len > 0 || target->owner_missing;
-    if (changes->own > 0 || target->owner_missing) {
+    if (changes->own_count > 0 || target->owner_missing) {
         report_directory(call, changes, &info, outcome);
     }
     report_entries(call, changes, outcome);
@@ -303,7 +304,7 @@ static bool apply_change(Call *call, Host *host, Str path, const Changes *change
                          const Change *change, Error *err)
 {
     switch (change->kind) {
-    case CHANGE_MAKE:
+    case CHANGE_CREATE:
         return host_make_directory(host, path, change->mode, call_bool(call, "parents"), err);
     case CHANGE_REMOVE: return host_remove(host, path, err);
     case CHANGE_OWNER:
@@ -316,7 +317,7 @@ static bool apply_change(Call *call, Host *host, Str path, const Changes *change
 static bool apply_one(Call *call, Host *inside, const Changes *changes, const Change *change,
                       Error *err)
 {
-    bool keeps = change->kind == CHANGE_MAKE || change->kind == CHANGE_REMOVE;
+    bool keeps = change->kind == CHANGE_CREATE || change->kind == CHANGE_REMOVE;
     if (keeps && !call_journal(call, change->path, err)) {
         return false;
     }
@@ -328,14 +329,13 @@ static bool apply_one(Call *call, Host *inside, const Changes *changes, const Ch
            error_wrap(err, "in '%" STR_FMT "'", STR_ARG(call_str(call, "name")));
 }
 
-/* From the inside out: the content of a directory changes before its new owner could replace it,
- * and before its new mode could lock us out. Changes to one path keep their order. */
+/* Apply changes to the content of a directory before those to the directory itself: its new owner could replace the content, and its new mode could make it inaccessible to us. Changes to the same path keep their order. */
 bool directory_apply(Call *call, Outcome *outcome, Error *err)
 {
     const Changes *changes = outcome->check_data;
     const Change *list = changes->list.items;
     AUTO(Host) *inside = NULL;
-    if (changes->list.len > changes->own &&
+    if (changes->list.len > changes->own_count &&
         !host_open_below(call->host, call_str(call, "name"), &inside, err)) {
         return false;
     }
@@ -345,7 +345,7 @@ bool directory_apply(Call *call, Outcome *outcome, Error *err)
             start--;
         }
         for (uint32_t i = start; i < end; i++) {
-            if (!apply_one(call, i < changes->own ? NULL : inside, changes, &list[i], err)) {
+            if (!apply_one(call, i < changes->own_count ? NULL : inside, changes, &list[i], err)) {
                 return false;
             }
             outcome->changed = true;

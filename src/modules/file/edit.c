@@ -23,7 +23,7 @@ static void split_lines(Edit *edit, Str text)
     }
 }
 
-/* A file that has "\r\n" at the end of every line keeps this style. */
+/* If every line of a file ends with "\r\n", new lines will too. */
 static void detect_line_endings(Edit *edit)
 {
     uint32_t ended = edit->lines.len - (edit->ends_line ? 0 : 1);
@@ -186,7 +186,7 @@ bool edit_end_text(Edit *edit, Str text, bool secret, Outcome *outcome, Error *e
 {
     Value value = value_string(text);
     target_set_content(edit->target, secret ? value_with_secret(value) : value);
-    edit->target->old_known = true;
+    edit->target->has_old = true;
     return target_check_one(edit->call, edit->target, outcome, err);
 }
 
@@ -198,7 +198,7 @@ bool edit_end(Edit *edit, bool secret, Outcome *outcome, Error *err)
         buf_put(&text, edit->lines.items[i]);
         buf_put(&text, end);
     }
-    /* A file without a final newline stays that way unless something else changes. */
+    /* A missing final newline is added only if something else changes. */
     Str content = buf_str(&text);
     if (!edit->ends_line && content.len == edit->target->old.len + end.len &&
         str_starts(content, edit->target->old)) {

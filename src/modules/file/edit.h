@@ -1,5 +1,4 @@
-/* Editing part of a file: shared by file.line, file.block and the modules that edit system
- * files. */
+/* Edits part of a file; shared by file.line, file.block and the modules that edit system files. */
 #pragma once
 
 #include "base/vec.h"
@@ -25,14 +24,13 @@ typedef struct Edit {
     Target *target;
     EditLines lines;
     bool ends_line; /* the file ends with a newline, or is empty */
-    bool crlf;      /* all lines end with "\r\n", and so will new ones */
+    bool crlf;      /* all lines end with "\r\n", and new lines will too */
     bool skipped;   /* the file does not exist, and is not needed or not known yet */
 } Edit;
 
-/* Reads the file. If `skipped` is set, the check is complete. */
+/* Reads the file. If this sets `skipped`, the check is complete. */
 MUST_CHECK bool edit_begin(Call *call, Outcome *outcome, Edit *edit, Error *err);
-/* The same for a system file with a fixed path: it has no parameters, and a missing file is treated
- * as empty. */
+/* The same for a system file with a fixed path, which has no parameters; a missing file is treated as empty. */
 MUST_CHECK bool edit_begin_system(Call *call, Str path, Edit *edit, Error *err);
 /* Splits a line into words, up to a '#'. Returns their number, at most `max`. */
 uint32_t edit_words(Str line, Str *out, uint32_t max);
@@ -43,5 +41,5 @@ void edit_insert(Edit *edit, uint32_t at, Str line);
 void edit_remove(Edit *edit, uint32_t at, uint32_t count);
 /* Compares the edited lines with the file. `secret`: the new content is secret. */
 MUST_CHECK bool edit_end(Edit *edit, bool secret, Outcome *outcome, Error *err);
-/* The same with the entire content, for editors that do not work on lines. */
+/* The same for actions that edit the entire content instead of lines. */
 MUST_CHECK bool edit_end_text(Edit *edit, Str text, bool secret, Outcome *outcome, Error *err);

@@ -15,12 +15,12 @@ static const ParamSpec symlink_params[] = {
     { 0 },
 };
 
-static bool symlink_alone(Call *call, Error *err)
+static bool verify_symlink_params(Call *call, Error *err)
 {
     return host_check_link(call_str(call, "name"), call_str(call, "target"), err) ||
            call_blame(call, "target");
 }
-CALL_VERIFY(symlink_verify, symlink_alone)
+CALL_VERIFY(symlink_verify, verify_symlink_params)
 
 static bool symlink_check(Call *call, Outcome *outcome, Error *err)
 {
@@ -93,7 +93,7 @@ static bool symlink_apply(Call *call, Outcome *outcome, Error *err)
 static void symlink_claims(Arena *arena, const Value *params, List *claims)
 {
     target_claims(arena, symlink_params, params, claims);
-    if (value_is_string(params[0])) { /* what is in the directory that it refers to */
+    if (value_is_string(params[0])) { /* also anything in the directory that the link refers to */
         claims_add(arena, claims,
                    "provides:path:", arena_join(arena, value_str(params[0]), STR("/"), STR_EMPTY));
     }
@@ -164,20 +164,20 @@ static const ParamSpec absent_params[] = {
     { 0 },
 };
 
-static bool absent_alone(Call *call, Error *err)
+static bool verify_absent_path(Call *call, Error *err)
 {
     return !str_eq(call_str(call, "name"), STR("/")) ||
            error_set(err, ERROR_INVALID, "the root directory cannot be removed") ||
            call_blame(call, "name");
 }
-CALL_VERIFY(absent_verify, absent_alone)
+CALL_VERIFY(absent_verify, verify_absent_path)
 
 static bool absent_check(Call *call, Outcome *outcome, Error *err)
 {
     Str path = call_str(call, "name");
     FileInfo info;
     outcome->state = STR("absent");
-    if (!absent_alone(call, err) || !host_stat(call->host, path, &info, err)) {
+    if (!verify_absent_path(call, err) || !host_stat(call->host, path, &info, err)) {
         return false;
     }
     if (call->planning && info.kind != FILE_ABSENT && !info.planned &&
@@ -200,7 +200,7 @@ static bool absent_apply(Call *call, Outcome *outcome, Error *err)
     if (!call_journal(call, path, err)) {
         return false;
     }
-    outcome->changed = true; /* even if only part of a tree was removed */
+    outcome->changed = true; /* also true if only part of a tree was removed */
     return host_remove(call->host, path, err);
 }
 

@@ -159,12 +159,12 @@ static bool marker_line(Call *call, const char *word, Str *out, Error *err)
     return true;
 }
 
-static bool marker_alone(Call *call, Error *err)
+static bool verify_marker(Call *call, Error *err)
 {
     Str ignored;
     return marker_line(call, "BEGIN", &ignored, err);
 }
-CALL_VERIFY(block_verify_marker, marker_alone)
+CALL_VERIFY(block_verify_marker, verify_marker)
 
 bool block_verify(Arena *arena, const Action *action, const Value *params, const char **at,
                   Error *err)
@@ -178,7 +178,7 @@ typedef struct Block {
     uint32_t first, last; /* indexes of the marker lines */
 } Block;
 
-/* A marker without its counterpart leaves open which lines belong to the block. */
+/* If one marker is missing, it is unknown which lines belong to the block. */
 static bool find_block(const Edit *edit, Block *block, Error *err)
 {
     bool has_begin = false, has_end = false;

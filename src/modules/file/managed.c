@@ -65,7 +65,7 @@ static bool read_published(Call *call, Value entry, bool alone, Target *target, 
     if (!target_read(call, place, target, err)) {
         return false;
     }
-    target->is_whole = true;
+    target->is_complete_content = true;
     target_set_content(target, *content);
     target->parents = true;
     if (!target->has_mode && mode != NULL && mode->kind == VALUE_INT) {
@@ -107,13 +107,13 @@ static bool read_targets(Call *call, Managed *managed, Error *err)
         return false;
     }
     if (source != NULL) {
-        target->is_whole = true;
+        target->is_complete_content = true;
         target_set_content(target, call_param(call, source));
     }
     return true;
 }
 
-/* With `replace: false` the content is used only to create the file. */
+/* With `replace: false`, the content is used only if the file does not exist. */
 static bool preserve_content(Call *call, Target *target, Error *err)
 {
     FileInfo info;

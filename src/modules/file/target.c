@@ -1,9 +1,9 @@
 /* Compares a requested file with the one on disk, describes the difference, and writes it.
  *
- * Danger: the directory may belong to another user. If a step sets content and owner, the file
- * is replaced rather than modified, since its former owner may have it open, and a backup
- * belongs to the owner of what was read. Content of files that are not world-readable is left
- * out of diffs. */
+ * Danger: the directory may belong to another user. If a step sets content and owner, the file is
+ * replaced rather than modified, since its former owner may have it open. A backup belongs to the
+ * owner of the file that was read. Contents of files that are not world-readable are omitted from
+ * diffs. */
 #include "modules/file/target.h"
 
 #include "base/text_diff.h"
@@ -16,7 +16,7 @@
 
 enum {
     DIFF_MAX = 1 << 20, /* bytes; larger files are described by size and checksum */
-    /* As in sh(1). */
+    /* Exit codes of sh(1). */
     EXIT_NOT_EXECUTABLE = 126,
     EXIT_NOT_FOUND = 127,
 };
@@ -24,8 +24,8 @@ enum {
 /* --- Parameters ------------------------------------------------------------------------------ */
 
 /* Returns true if an earlier step of a plan creates the owner or the group. */
-static bool is_created_later(Call *call, Target *target, const char *param, const char *class,
-                             Str name, const Error *err)
+static bool has_pending_owner(Call *call, Target *target, const char *param, const char *class,
+                              Str name, const Error *err)
 {
     if (err->kind != ERROR_NOT_FOUND) {
         return call_blame(call, param);
@@ -42,11 +42,11 @@ bool target_read_owner(Call *call, Target *target, Error *err)
     target->gid = HOST_KEEP_ID;
     if (target->owner.len > 0 &&
         !host_find_user(call->host, target->owner, &target->uid, NULL, err) &&
-        !is_created_later(call, target, "owner", "user", target->owner, err)) {
+        !has_pending_owner(call, target, "owner", "user", target->owner, err)) {
         return false;
     }
     if (target->group.len > 0 && !host_find_group(call->host, target->group, &target->gid, err) &&
-        !is_created_later(call, target, "group", "group", target->group, err)) {
+        !has_pending_owner(call, target, "group", "group", target->group, err)) {
         return false;
     }
     return true;
@@ -77,7 +77,7 @@ bool target_read(Call *call, Str path, Target *target, Error *err)
     *target = (Target){ .path = path, .new_mode = FILE_MODE_NEW };
     target->parents = call_bool(call, "parents");
     target->validate = call_param(call, "validate");
-    target->open = call_bool(call, "diff");
+    target->shows_diff = call_bool(call, "diff");
     return target_read_attributes(call, target, err) && read_backup(call, target, err);
 }
 
@@ -127,7 +127,7 @@ static Str describe(Arena *arena, Str content, int64_t size, bool known)
     return arena_format(arena, "%zu bytes, sha256 %s", content.len, digits);
 }
 
-/* Set-id bits granted by the former owner do not apply to the new one; chown(2) clears them too. */
+/* Set-user-ID and set-group-ID bits do not survive a change of owner; chown(2) clears them too. */
 mode_t target_mode(const Target *target)
 {
     const FileInfo *before = &target->before;
@@ -150,20 +150,19 @@ static bool is_private(const Target *target)
 static void put_diff(Call *call, const Target *target, Buf *diff)
 {
     bool is_new = target->before.kind == FILE_ABSENT;
-    if (target->hidden) {
+    if (target->hides_content) {
         buf_put_format(diff, "%" STR_FMT ": changed (%s)\n", STR_ARG(target->path),
                        target->secret ? "secret" : "private");
         return;
     }
-    if (target->old_known && target->old.len <= DIFF_MAX && target->content.len <= DIFF_MAX &&
+    if (target->has_old && target->old.len <= DIFF_MAX && target->content.len <= DIFF_MAX &&
         is_text(target->old) && is_text(target->content)) {
         text_diff(target->old, target->content, is_new ? STR("/dev/null") : target->path,
                   target->path, diff);
         return;
     }
-    Str before = is_new
-                     ? STR("absent")
-                     : describe(call->arena, target->old, target->before.size, target->old_known);
+    Str before = is_new ? STR("absent")
+                        : describe(call->arena, target->old, target->before.size, target->has_old);
     Str after = describe(call->arena, target->content, 0, true);
     buf_put_format(diff, "%" STR_FMT ": %" STR_FMT " -> %" STR_FMT "\n", STR_ARG(target->path),
                    STR_ARG(before), STR_ARG(after));
@@ -171,7 +170,7 @@ static void put_diff(Call *call, const Target *target, Buf *diff)
 
 static bool read_current(Call *call, Target *target, Error *err)
 {
-    if (target->old_known) {
+    if (target->has_old) {
         return true;
     }
     if (!target->has_content) {
@@ -182,7 +181,7 @@ static bool read_current(Call *call, Target *target, Error *err)
                       err)) {
         return false;
     }
-    target->old_known = target->before.kind != FILE_REGULAR || (size_t)target->before.size <= max;
+    target->has_old = target->before.kind != FILE_REGULAR || (size_t)target->before.size <= max;
     return true;
 }
 
@@ -192,7 +191,7 @@ bool target_check_chown(Call *call, const Target *target, Error *err)
            host_check_owner(call->host, call->arena, target->path, &target->before, err);
 }
 
-static bool refuse_kind(const Target *target, Error *err)
+static bool fail_wrong_kind(const Target *target, Error *err)
 {
     FileKind kind = target->before.kind;
     return error_set(err, ERROR_CONFLICT, "%" STR_FMT " is a %s, not a file", STR_ARG(target->path),
@@ -299,7 +298,7 @@ bool target_check_parents(Call *call, Str path, bool parents, Error *err)
 /* Records what the path would contain, for the checks of later steps. */
 static void plan_file(Call *call, const Target *target)
 {
-    if (!target->has_content && !target->old_known) {
+    if (!target->has_content && !target->has_old) {
         return;
     }
     PlannedFile file = { .info = target->before,
@@ -316,10 +315,10 @@ static void plan_file(Call *call, const Target *target)
 typedef struct Validation {
     Call *call;
     const Target *target;
-    bool has_refused; /* it was executed, and failed */
+    bool has_failed; /* it was executed, and failed */
 } Validation;
 
-/* The output names the file that it is for, rather than the temporary one. */
+/* In the output, replaces the path of the temporary file by that of the file. */
 static bool validate(void *context, Str path, Error *err)
 {
     Validation *validation = context;
@@ -336,7 +335,7 @@ static bool validate(void *context, Str path, Error *err)
     }
     bool is_missing = result.ending == PROCESS_EXITED && (result.exit_code == EXIT_NOT_FOUND ||
                                                           result.exit_code == EXIT_NOT_EXECUTABLE);
-    validation->has_refused = result.ending == PROCESS_EXITED && !is_missing;
+    validation->has_failed = result.ending == PROCESS_EXITED && !is_missing;
     Str wrote = call_scrub(call, result.error_out.len > 0 ? result.error_out : result.out);
     result.error_out = process_summary(
         call->arena, word_replace(call->arena, wrote, path, validation->target->path));
@@ -344,7 +343,7 @@ static bool validate(void *context, Str path, Error *err)
     return error_wrap(err, "validate '%" STR_FMT "'", STR_ARG(shown));
 }
 
-/* Also false for files of modules that have no such parameter. */
+/* Also false for actions that have no such parameter. */
 static bool has_validation(const Target *target)
 {
     return value_is_string(target->validate) || value_is_sequence(target->validate);
@@ -358,8 +357,7 @@ static bool may_change_before(Call *call)
            services->may_be_provided(services->context, call, "path", STR("/"), &ignored);
 }
 
-/* In a plan, the content is validated in a temporary file. The program may depend on what earlier
- * steps would change, so its verdict is final only if there are none. */
+/* In a plan, the content is validated in a temporary file. The program may depend on what earlier steps would change, so its result is final only if there are no such steps. */
 static bool validate_planned(Call *call, const Target *target, Outcome *outcome, Error *err)
 {
     Validation validation = { .call = call, .target = target };
@@ -375,7 +373,7 @@ static bool validate_planned(Call *call, const Target *target, Outcome *outcome,
     if (is_made && validate(&validation, path, &why)) {
         return true;
     }
-    if (validation.has_refused && !may_change_before(call)) {
+    if (validation.has_failed && !may_change_before(call)) {
         *err = why;
         return call_blame(call, "validate");
     }
@@ -388,19 +386,19 @@ bool target_compare(Call *call, Target *target, bool several, Outcome *outcome, 
                     Error *err)
 {
     ArenaMark mark = arena_mark(call->arena);
-    bool looked = target->old_known;
+    bool looked = target->has_old;
     if (!read_current(call, target, err)) {
         return false;
     }
     const FileInfo *before = &target->before;
-    if (target->is_whole && target->secret && !target->has_mode && before->kind == FILE_REGULAR &&
-        (before->mode & S_IRWXO) != 0) {
+    if (target->is_complete_content && target->secret && !target->has_mode &&
+        before->kind == FILE_REGULAR && (before->mode & S_IRWXO) != 0) {
         target->has_mode = true;
         target->mode = before->mode & ~(mode_t)S_IRWXO;
     }
     if (before->kind == FILE_DIRECTORY || before->kind == FILE_OTHER ||
         (before->kind == FILE_LINK && !target->has_content)) {
-        return refuse_kind(target, err);
+        return fail_wrong_kind(target, err);
     }
     if (target->has_content && (!target->is_edit || target->secret) &&
         !target_check_chown(call, target, err)) {
@@ -408,20 +406,21 @@ bool target_compare(Call *call, Target *target, bool several, Outcome *outcome, 
     }
     bool same_content =
         before->kind == FILE_REGULAR &&
-        (!target->has_content || (target->old_known && str_eq(target->old, target->content)));
+        (!target->has_content || (target->has_old && str_eq(target->old, target->content)));
     target->write = !same_content;
     if (before->kind == FILE_REGULAR) {
         target->set_owner = (target->uid != HOST_KEEP_ID && target->uid != before->uid) ||
                             (target->gid != HOST_KEEP_ID && target->gid != before->gid);
         target->set_mode = target->has_mode && target->mode != before->mode;
-        target->renew = target->has_content && target->uid != HOST_KEEP_ID &&
-                        target->uid != before->uid && before->uid != 0 &&
-                        before->uid != process_own_user();
+        target->replaces_file = target->has_content && target->uid != HOST_KEEP_ID &&
+                                target->uid != before->uid && before->uid != 0 &&
+                                before->uid != process_own_user();
     }
     if (same_content) {
         target->old = STR_EMPTY;
         if (!looked) {
-            arena_release(call->arena, mark); /* a thousand unchanged files must not use memory */
+            arena_release(call->arena,
+                          mark); /* free it: a thousand unchanged files must not use memory */
         }
     }
     if (!target->write && !target->set_owner && !target->set_mode && !target->owner_missing) {
@@ -436,7 +435,7 @@ bool target_compare(Call *call, Target *target, bool several, Outcome *outcome, 
         return false;
     }
     outcome->changed = true;
-    target->hidden = target->secret || (!target->open && is_private(target));
+    target->hides_content = target->secret || (!target->shows_diff && is_private(target));
     if (call->planning && before->kind == FILE_ABSENT &&
         !target_check_parents(call, target->path, target->parents, err)) {
         return false;
@@ -454,7 +453,7 @@ bool target_compare(Call *call, Target *target, bool several, Outcome *outcome, 
     if (target->write) {
         put_diff(call, target, diff);
     }
-    if (target->write && target->hidden) {
+    if (target->write && target->hides_content) {
         outcome_observe(call, outcome, target->old);
         outcome_observe(call, outcome, target->content);
     }
@@ -474,8 +473,7 @@ bool target_compare(Call *call, Target *target, bool several, Outcome *outcome, 
 
 /* --- Applying -------------------------------------------------------------------------------- */
 
-/* If the file was replaced after the check, the backup still belongs to the owner of what is
- * read. */
+/* If the file was replaced after the check, the backup belongs to the owner of the file that is read here. */
 static bool save_backup(Call *call, const Target *target, Error *err)
 {
     FileInfo info;
@@ -512,7 +510,7 @@ static bool write_file(Call *call, const Target *target, Outcome *outcome, Error
     if (host_write(call->host, target->path, &write, err)) {
         return true;
     }
-    if (validation.has_refused) {
+    if (validation.has_failed) {
         outcome->keeps_diff = true;
         return call_blame(call, "validate");
     }
@@ -533,7 +531,7 @@ bool target_apply(Call *call, Target *target, Outcome *outcome, Error *err)
     if (!call_journal(call, target->path, err)) {
         return false;
     }
-    if (target->write || target->renew) {
+    if (target->write || target->replaces_file) {
         if ((target->write && !save_backup(call, target, err)) ||
             !write_file(call, target, outcome, err)) {
             return false;
@@ -547,7 +545,7 @@ bool target_apply(Call *call, Target *target, Outcome *outcome, Error *err)
         }
         outcome->changed = true;
     }
-    /* chown clears the set-id bits, so the mode is set after it. */
+    /* chown clears the set-user-ID and set-group-ID bits, so the mode is set afterward. */
     bool again = target->set_owner && target->has_mode && (target->mode & 06000) != 0;
     if (target->set_mode || again) {
         if (!host_set_mode(call->host, target->path, target->mode, err)) {

@@ -32,41 +32,41 @@
 enum {
     FILE_MODE_NEW = 0644,
     FILE_MODE_SECRET = 0600,
-    /* mode bits copied from another file: it must not decide which user a program runs as */
+    /* mode bits that are copied from another file, without set-user-ID and set-group-ID */
     FILE_MODE_COPIED = 0777,
     DIRECTORY_MODE_NEW = 0755,
     FILE_CONTENT_MAX = 64 << 20, /* maximum size of a file that is read, in bytes */
 };
 
 typedef struct Target {
-    /* Requested. */
+    /* What the step requests. */
     Str path;
     bool has_content;
     Str content;
-    bool secret; /* the content must not be shown */
-    bool open;   /* show the diff even if the file is not world-readable */
+    bool secret;     /* the content must not be shown */
+    bool shows_diff; /* show the diff even if the file is not world-readable */
     bool has_mode;
     mode_t mode;
     mode_t new_mode; /* mode of a new file */
-    bool is_edit;    /* the content is that of the file, edited */
+    bool is_edit;    /* the content is the edited content of the file */
     /* the content is complete and set by the step: if it is secret, an existing file is made
      * inaccessible to others, unless has_mode */
-    bool is_whole;
+    bool is_complete_content;
     uid_t uid; /* HOST_KEEP_ID: unchanged */
     gid_t gid;
-    Str owner, group;   /* as written */
+    Str owner, group;   /* as written in the site */
     bool owner_missing; /* in a plan: owner or group does not exist yet */
     bool parents;
     Str backup;     /* suffix; empty: none */
     Value validate; /* missing: none */
 
-    /* Found. */
+    /* What the check has found. */
     FileInfo before;
     Str old; /* the old content, as far as it was read */
-    bool old_known;
+    bool has_old;
     bool write, set_owner, set_mode;
-    bool renew;  /* set_owner replaces the file: the former owner may have it open */
-    bool hidden; /* neither old nor new content may be shown */
+    bool replaces_file; /* set_owner replaces the file: the former owner may have it open */
+    bool hides_content; /* neither old nor new content may be shown */
 } Target;
 
 /* Reads owner and group. In a plan, either may not exist yet. */
@@ -75,7 +75,7 @@ MUST_CHECK bool target_read_owner(Call *call, Target *target, Error *err);
 MUST_CHECK bool target_read_attributes(Call *call, Target *target, Error *err);
 /* Reads all of FILE_WRITE_PARAMS. */
 MUST_CHECK bool target_read(Call *call, Str path, Target *target, Error *err);
-/* A system file without parameters: an existing file keeps its owner and mode. */
+/* Returns a target for a system file, without parameters: an existing file keeps its owner and mode. */
 Target target_for_system_file(Str path);
 void target_set_content(Target *target, Value content);
 /* Sets the content to a single line. */
@@ -92,7 +92,7 @@ MUST_CHECK bool target_check_place(Call *call, Str path, Error *err);
 /* Checks that a replaced file can keep its owner, or get the requested one. */
 MUST_CHECK bool target_check_chown(Call *call, const Target *target, Error *err);
 /* Compares with the file on disk and sets the changes in `target` and `outcome`. `several`: one of
- * many targets. The diff is appended to `diff`. With `target->old_known` the caller has already
+ * many targets. The diff is appended to `diff`. With `target->has_old` the caller has already
  * read the old content. */
 MUST_CHECK bool target_compare(Call *call, Target *target, bool several, Outcome *outcome,
                                Buf *diff, Error *err);

@@ -17,16 +17,16 @@
 #define INCLUDE   STR("include \"" DIRECTORY "/eden-*.nft\"")
 
 enum {
-    FILE_MODE = 0600,    /* the rules are useful to an attacker */
-    GRACE_MS = 2000,     /* additional time for us to confirm, beyond the timeout of the test */
-    ASK_AGAIN_MS = 1000, /* timeout of the test after restoring the previous rules */
+    FILE_MODE = 0600, /* the rules would be useful to an attacker */
+    GRACE_MS = 2000,  /* additional time for us to confirm, beyond the timeout of the test */
+    RETEST_TIMEOUT_MS = 1000, /* timeout of the test after restoring the previous rules */
     CONFIRM_MS_MAX = 600000,
-    CONFIRM_PAUSE_MS = 100
+    CONFIRM_INTERVAL_MS = 100
 };
 
-/* How new rules must prove that they do not lock us out: parameter `confirm`. */
+/* How to test that new rules do not lock anybody out: parameter `confirm`. */
 typedef struct Confirm {
-    bool wanted; /* false: no test */
+    bool is_set; /* false: no test */
     Str address;
     uint16_t port;
     Value command; /* missing: connect to the port */
@@ -42,7 +42,7 @@ typedef struct RulesChange {
     Str file_path;
     FileInfo file;
     bool write_file;
-    Target *conf; /* the file that includes it; NULL: unchanged */
+    Target *conf; /* the file that includes the saved table; NULL: unchanged */
 } RulesChange;
 
 /* --- Confirmation ---------------------------------------------------------------------------- */
@@ -120,8 +120,8 @@ static bool confirm_map(Call *call, Value given, Confirm *out, Error *err)
 static bool confirm_read(Call *call, Confirm *out, Error *err)
 {
     *out = (Confirm){ .command = value_missing(), .timeout_ms = 5000 };
-    out->wanted = call_has(call, "confirm");
-    return !out->wanted || confirm_map(call, call_param(call, "confirm"), out, err) ||
+    out->is_set = call_has(call, "confirm");
+    return !out->is_set || confirm_map(call, call_param(call, "confirm"), out, err) ||
            error_wrap(err, "confirm");
 }
 
@@ -155,8 +155,8 @@ static bool confirm_wait(Call *call, const Confirm *confirm, int64_t timeout_ms,
         bool ok = confirm_once(call, confirm, left_ms, err);
         arena_release(call->arena, mark);
         Error canceled;
-        if (ok || clock_monotonic_us() + (int64_t)CONFIRM_PAUSE_MS * 1000 >= deadline_us ||
-            !call_sleep(call, CONFIRM_PAUSE_MS, &canceled)) {
+        if (ok || clock_monotonic_us() + (int64_t)CONFIRM_INTERVAL_MS * 1000 >= deadline_us ||
+            !call_sleep(call, CONFIRM_INTERVAL_MS, &canceled)) {
             return ok;
         }
     }
@@ -268,12 +268,12 @@ static bool read_params(Call *call, RulesChange *change, Error *err)
     return true;
 }
 
-static bool read_alone(Call *call, Error *err)
+static bool verify_params(Call *call, Error *err)
 {
     return read_params(call, ARENA_NEW(call->arena, RulesChange), err) ||
            call_blame(call, str_starts(str_from_c(err->text), STR("confirm")) ? "confirm" : NULL);
 }
-CALL_VERIFY(rules_verify, read_alone)
+CALL_VERIFY(rules_verify, verify_params)
 
 /* Edits the distribution's file that the nftables service loads. */
 static bool check_conf(Call *call, RulesChange *change, Outcome *outcome, Error *err)
@@ -439,7 +439,7 @@ static bool report_rollback(Call *call, const RulesChange *change, const Error *
 {
     Error again;
     bool answers =
-        call_canceled(call) || confirm_wait(call, &change->confirm, ASK_AGAIN_MS, &again);
+        call_canceled(call) || confirm_wait(call, &change->confirm, RETEST_TIMEOUT_MS, &again);
     return error_set(
         err, why->kind,
         "the new rules were not confirmed within %g s and the previous ones were restored%s: %s",
@@ -447,8 +447,7 @@ static bool report_rollback(Call *call, const RulesChange *change, const Error *
         answers ? "" : " (but fail the confirmation too)", why->text);
 }
 
-/* Loads the rules, with a separate process that restores the previous ones unless it is told that
- * the new ones are confirmed. */
+/* Loads the rules. A separate process restores the previous rules unless the new ones are confirmed in time. */
 static bool load_with_rollback(Call *call, const RulesChange *change, Outcome *outcome, Error *err)
 {
     Str former, program, messages = STR_EMPTY;
@@ -517,7 +516,7 @@ static bool rules_apply(Call *call, Outcome *outcome, Error *err)
 {
     RulesChange *change = outcome->check_data;
     if (change->load) {
-        bool ok = change->confirm.wanted ? load_with_rollback(call, change, outcome, err)
+        bool ok = change->confirm.is_set ? load_with_rollback(call, change, outcome, err)
                                          : nft_load(call, change->script, change->secret, err);
         if (!ok) {
             return false;

@@ -34,7 +34,7 @@ bool firewall_parse_table(Str text, FirewallSpec *out, Error *err)
 
 typedef struct Row {
     Str verdict;
-    Value ports, protocols, sources, interfaces; /* lists of strings; missing: any */
+    Value ports, protocols, sources, interfaces; /* lists of strings; missing: matches any */
 } Row;
 
 static bool check_port(Str text, Error *err)
@@ -103,7 +103,7 @@ static bool check_interface(Str text, Error *err)
                            "'%" STR_FMT "' is not the name of a network interface", STR_ARG(text));
 }
 
-/* Keys of a rule. */
+/* Keys that a rule can have. */
 static const struct {
     const char *name;
     size_t offset;

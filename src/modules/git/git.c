@@ -31,20 +31,20 @@ static const ParamSpec cloned_params[] = {
     { 0 },
 };
 
-/* The findings of check. */
+/* What check has found; passed to apply. */
 typedef struct Clone {
     Git git;
     Str path, address, rev;
-    Str place;     /* path of the clone, as passed to git */
+    Str git_path;  /* path of the clone, as passed to git */
     FileKind kind; /* kind of the existing file */
-    bool exists;   /* it is a clone */
+    bool exists;   /* the path is a clone */
     GitRef wanted; /* `commit` is empty if not known yet */
     Str head;      /* commit that is checked out; may be empty */
     Str branch;    /* current branch; may be empty */
-    bool other_address;
-    bool move;    /* check out another commit or branch */
-    bool reset;   /* discard local changes */
-    bool modules; /* submodules need an update */
+    bool changes_address;
+    bool switches_commit;    /* check out another commit or branch */
+    bool discards_changes;   /* discard local changes */
+    bool updates_submodules; /* submodules need an update */
 } Clone;
 
 /* --- Parameters ------------------------------------------------------------------------------ */
@@ -70,14 +70,14 @@ static bool read_params(Call *call, Clone *clone, Error *err)
     return !call_has(call, "rev") || git_check_rev(clone->rev, err) || call_blame(call, "rev");
 }
 
-static bool read_alone(Call *call, Error *err)
+static bool verify_params(Call *call, Error *err)
 {
     Clone ignored = { 0 };
     return read_params(call, &ignored, err);
 }
-CALL_VERIFY(cloned_verify, read_alone)
+CALL_VERIFY(cloned_verify, verify_params)
 
-/* An earlier step of a plan creates it, so nothing more is known yet. */
+/* If an earlier step of the plan creates it, the outcome is unknown. */
 static bool is_created_later(Outcome *outcome, bool comes)
 {
     outcome->changed = outcome->unknown = comes;
@@ -96,7 +96,7 @@ static bool remote_created_later(Call *call, const Clone *clone)
            call_report_missing(call, "repo", "path", STR("/root/.ssh/"));
 }
 
-static bool check_needs(Call *call, bool *comes, Error *err)
+static bool check_prerequisites(Call *call, bool *comes, Error *err)
 {
     Account ignored;
     Str user = call_str(call, "user");
@@ -139,12 +139,12 @@ static bool resolve_path(Call *call, Clone *clone, Error *err)
 {
     uid_t uid = 0;
     Error ignored;
-    clone->place = clone->path;
+    clone->git_path = clone->path;
     if (clone->git.has_account &&
         (!host_find_user(call->host, call_str(call, "user"), &uid, NULL, &ignored) || uid != 0)) {
         return true;
     }
-    if (host_protected_path(call->host, call->arena, clone->path, &clone->place, err)) {
+    if (host_protected_path(call->host, call->arena, clone->path, &clone->git_path, err)) {
         return true;
     }
     const char *hint = err->kind == ERROR_DENIED ? "; set 'user' to run git as another user" : "";
@@ -178,7 +178,7 @@ static bool check_destination(Call *call, Clone *clone, Error *err)
     }
     clone->exists = info.kind == FILE_DIRECTORY;
     if (clone->exists) {
-        clone->git.directory = clone->place;
+        clone->git.directory = clone->git_path;
         return true;
     }
     if (!host_list(call->host, call->arena, clone->path, 2, &names, &count, err)) {
@@ -200,7 +200,7 @@ static bool read_clone(Clone *clone, Error *err)
     if (!GIT_QUERY(git, &yes, &address, err, "config", "--get", "remote.origin.url")) {
         return false;
     }
-    clone->other_address = !yes || !str_eq(address, clone->address);
+    clone->changes_address = !yes || !str_eq(address, clone->address);
     /* The first command that accesses the repository reports why it cannot be used. */
     if (!GIT_RUN(git, NULL, err, "rev-parse", "--git-dir") ||
         !GIT_QUERY(git, &yes, &clone->head, err, "rev-parse", "--verify", "--quiet", "HEAD") ||
@@ -241,8 +241,7 @@ static bool check_local_changes(Call *call, Clone *clone, Error *err)
                        "refs/eden/head")) {
             return false;
         }
-        /* Without our ref someone else has cloned it; then compare with the remote's branches and
-         * tags. */
+        /* Without our ref, the clone was not created by eden; compare with the remote's branches and tags instead. */
         const char *mark = ours ? "refs/eden/head" : "--tags";
         if (!GIT_RUN(git, &own, err, "rev-list", "--max-count=1", "HEAD", "--not", mark,
                      "--remotes", "--tags")) {
@@ -263,7 +262,7 @@ static bool check_local_changes(Call *call, Clone *clone, Error *err)
                                " has local commits (%.12s); set 'force: true' to discard them",
                                STR_ARG(clone->path), arena_copy_c(call->arena, own));
     }
-    clone->reset = changed.len > 0;
+    clone->discards_changes = changed.len > 0;
     return true;
 }
 
@@ -278,7 +277,8 @@ static bool check_submodules(Call *call, Clone *clone, Error *err)
         return false;
     }
     while (status.len > 0 && str_split_next(&status, '\n', &line)) {
-        clone->modules = clone->modules || (line.len > 0 && line.data[0] != ' ');
+        clone->updates_submodules =
+            clone->updates_submodules || (line.len > 0 && line.data[0] != ' ');
     }
     return true;
 }
@@ -290,8 +290,8 @@ static void compare(Call *call, Clone *clone, Outcome *outcome)
     Str branch = git_branch_of(clone->wanted.name);
     bool other_branch = branch.len > 0 && !str_eq(branch, clone->branch);
     bool other_commit = !str_eq(clone->wanted.commit, clone->head);
-    clone->move = other_branch || other_commit;
-    if (clone->other_address) {
+    clone->switches_commit = other_branch || other_commit;
+    if (clone->changes_address) {
         outcome_change(call, outcome, "repo", value_missing(), value_string(clone->address));
     }
     if (other_commit) {
@@ -304,11 +304,11 @@ static void compare(Call *call, Clone *clone, Outcome *outcome)
                        clone->branch.len > 0 ? value_string(clone->branch) : value_missing(),
                        value_string(branch));
     }
-    if (clone->reset) {
+    if (clone->discards_changes) {
         outcome_change(call, outcome, "files", value_string(STR("changed")),
                        value_string(STR("as committed")));
     }
-    if (clone->modules) {
+    if (clone->updates_submodules) {
         outcome_change(call, outcome, "submodules", value_missing(), value_string(STR("updated")));
     }
     outcome->changed = outcome->changes != NULL;
@@ -354,7 +354,7 @@ static bool cloned_check(Call *call, Outcome *outcome, Error *err)
         return false;
     }
     bool comes;
-    if (!check_needs(call, &comes, err)) {
+    if (!check_prerequisites(call, &comes, err)) {
         return false;
     }
     if (comes) {
@@ -413,7 +413,7 @@ static bool has_commit(Clone *clone, const char *commit, bool *yes, Error *err)
     return GIT_QUERY(&clone->git, yes, &ignored, err, "cat-file", "-e", commit);
 }
 
-/* Not every server allows fetching a commit by its hash; then fetch all branches. */
+/* Some servers do not allow fetching a commit by its hash; fetch all branches from those. */
 static bool fetch_commit(Call *call, Clone *clone, Error *err)
 {
     Str commit = clone->wanted.commit;
@@ -504,7 +504,7 @@ static bool populate(Call *call, Clone *clone, Error *err)
            update_modules(call, clone, err);
 }
 
-static bool clone_draft(Call *call, Clone *clone, Str draft, Error *err)
+static bool clone_into_draft(Call *call, Clone *clone, Str draft, Error *err)
 {
     Git *git = &clone->git;
     git->directory = draft;
@@ -516,10 +516,10 @@ static bool clone_draft(Call *call, Clone *clone, Str draft, Error *err)
 
 static bool create_draft(Call *call, Clone *clone, Str draft, Error *err)
 {
-    size_t slash = str_find_last(clone->place, STR("/"));
+    size_t slash = str_find_last(clone->git_path, STR("/"));
     Account *account = &clone->git.account;
     bool has_account = clone->git.has_account;
-    return (slash == 0 || host_make_directory(call->host, str_slice(clone->place, 0, slash),
+    return (slash == 0 || host_make_directory(call->host, str_slice(clone->git_path, 0, slash),
                                               DIRECTORY_MODE_NEW, true, err)) &&
            (!has_account ||
             host_find_account(call->host, call->arena, call_str(call, "user"), account, err)) &&
@@ -532,13 +532,13 @@ static bool create_draft(Call *call, Clone *clone, Str draft, Error *err)
 /* Clones next to the destination and moves the clone there when complete. */
 static bool apply_new(Call *call, Clone *clone, Outcome *outcome, Error *err)
 {
-    Str draft = host_draft_path(call->arena, clone->place);
+    Str draft = host_draft_path(call->arena, clone->git_path);
     Error ignored;
     if (!create_draft(call, clone, draft, err)) {
         return false;
     }
-    if (clone_draft(call, clone, draft, err) && call_journal(call, clone->path, err) &&
-        host_move(call->host, draft, call->host, clone->place, err)) {
+    if (clone_into_draft(call, clone, draft, err) && call_journal(call, clone->path, err) &&
+        host_move(call->host, draft, call->host, clone->git_path, err)) {
         outcome->changed = true;
         return true;
     }
@@ -562,17 +562,18 @@ static bool apply_existing(Call *call, Clone *clone, Outcome *outcome, Error *er
     if (!call_journal(call, head, err)) {
         return false;
     }
-    if (clone->other_address) {
+    if (clone->changes_address) {
         if (!set_address(call, clone, err)) {
             return false;
         }
         outcome->changed = true;
     }
-    if (clone->move || clone->reset) {
+    if (clone->switches_commit || clone->discards_changes) {
         if (!fetch(call, clone, err)) {
             return false;
         }
-        if (clone->reset && !GIT_RUN(&clone->git, NULL, err, "reset", "--quiet", "--hard")) {
+        if (clone->discards_changes &&
+            !GIT_RUN(&clone->git, NULL, err, "reset", "--quiet", "--hard")) {
             return false;
         }
         outcome->changed = true;
@@ -580,7 +581,7 @@ static bool apply_existing(Call *call, Clone *clone, Outcome *outcome, Error *er
             return false;
         }
     }
-    if (clone->move || clone->reset || clone->modules) {
+    if (clone->switches_commit || clone->discards_changes || clone->updates_submodules) {
         if (!update_modules(call, clone, err)) {
             return false;
         }

@@ -3,7 +3,7 @@
 #include "base/buf.h"
 #include "modules/tool.h"
 
-/* Variables that the caller of eden may have set for another repository. */
+/* Variables that may have been set for another repository before eden was started. */
 static const char *const foreign[] = {
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -131,7 +131,7 @@ static void add_arguments(Git *git, const char *const *args, Words *argv)
         VEC_PUSH(arena, argv, "-c");
         VEC_PUSH(arena, argv, settings[i]);
     }
-    /* Only for the repository itself, never for submodules, whose author would choose the path. */
+    /* Allow local paths only for the repository itself, not for submodules, whose author could choose the path. */
     VEC_PUSH(arena, argv, "-c");
     VEC_PUSH(arena, argv, git->local ? "protocol.file.allow=user" : "protocol.file.allow=never");
     if (call_has(git->call, "password")) {

@@ -6,7 +6,7 @@
 
 typedef struct Git {
     Call *call;
-    Str directory; /* path of the clone; empty: none */
+    Str directory; /* path of the clone; empty: run git outside of any clone */
     Account account;
     bool has_account;
     bool local; /* the repository is a path on the machine */
@@ -21,7 +21,7 @@ MUST_CHECK bool git_begin(Call *call, Git *git, Error *err);
 MUST_CHECK bool git_run(Git *git, const char *const *args, Str *out, Error *err);
 #define GIT_RUN(git, out, err, ...) \
     git_run(git, (const char *const[]){ __VA_ARGS__, NULL }, out, err)
-/* Runs a query: `*yes` is whether it exits with 0. */
+/* Runs a query and sets `*yes` if git exits with code 0. */
 MUST_CHECK bool git_query(Git *git, const char *const *args, bool *yes, Str *out, Error *err);
 #define GIT_QUERY(git, yes, out, err, ...) \
     git_query(git, (const char *const[]){ __VA_ARGS__, NULL }, yes, out, err)

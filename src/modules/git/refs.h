@@ -11,7 +11,7 @@
 MUST_CHECK bool git_check_address(Str address, Error *err);
 /* Returns true for a path on this machine, or file://. */
 bool git_address_is_local(Str address);
-/* "https://host:port", or the same with http; empty for other addresses. */
+/* Returns "https://host:port" or "http://host:port"; empty for other addresses. */
 Str git_server_of(Arena *arena, Str address);
 
 /* Returns true for a full hash of 40 (SHA-1) or 64 (SHA-256) digits. */

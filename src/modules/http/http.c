@@ -35,14 +35,15 @@ static const ParamSpec download_params[] = {
     { 0 },
 };
 
-/* The findings of check. */
+/* What check has found; passed to apply. */
 typedef struct Download {
     Target target; /* content is not set */
     Request request;
-    Str wanted;    /* required digest; empty: the first download is to be pinned */
-    Str found;     /* digest of the existing file; empty: there is none */
-    bool pins;     /* `wanted` is from the pin, or will be */
-    Str pin_place; /* path of the pin file */
+    Str required_digest; /* required digest; empty: the first download is to be pinned */
+    Str found;           /* digest of the existing file; empty: there is none */
+    bool
+        pins; /* 'pin: true': `required_digest` comes from the pin, or the first download is pinned */
+    Str pin_path; /* path of the pin file */
     bool fetch;
 } Download;
 
@@ -140,14 +141,14 @@ static bool read_digest(Call *call, Download *download, Error *err)
         return false;
     }
     if (!download->pins) {
-        return digest_parse(call->arena, call_str(call, "digest"), &download->wanted, err);
+        return digest_parse(call->arena, call_str(call, "digest"), &download->required_digest, err);
     }
     Pin pin;
-    download->pin_place = pin_path(call->arena, download->target.path);
-    if (!pin_read(call, download->pin_place, download->request.url, &pin, err)) {
+    download->pin_path = pin_path(call->arena, download->target.path);
+    if (!pin_read(call, download->pin_path, download->request.url, &pin, err)) {
         return false;
     }
-    download->wanted = pin.digest;
+    download->required_digest = pin.digest;
     return true;
 }
 
@@ -161,15 +162,15 @@ static Request read_request(const Call *call)
                       .max_size = call_int(call, "max_size", 0) };
 }
 
-/* Checks that do not need the machine. */
-static bool read_alone(Call *call, Error *err)
+/* Checks that do not depend on the machine. */
+static bool verify_params(Call *call, Error *err)
 {
     Request request = read_request(call);
     Str digest = call_str(call, "digest");
     return request_check(&request, err) && check_trust(call, request.url, err) &&
            (digest.len == 0 || digest_parse(call->arena, digest, &digest, err));
 }
-CALL_VERIFY(download_verify, read_alone)
+CALL_VERIFY(download_verify, verify_params)
 
 static bool read_params(Call *call, Download *download, Error *err)
 {
@@ -188,11 +189,11 @@ static bool find_digest(Call *call, Download *download, Error *err)
         return true;
     }
     if (!host_reader_open(call->host, download->target.path, &reader, err)) {
-        /* The file is only planned. */
+        /* An earlier step will create the file. */
         return call->planning && err->kind == ERROR_NOT_FOUND;
     }
-    return digest_of_file(call->arena, digest_kind(download->wanted), reader, &download->found,
-                          err);
+    return digest_of_file(call->arena, digest_kind(download->required_digest), reader,
+                          &download->found, err);
 }
 
 static void report_fetch(Call *call, const Download *download, Outcome *outcome)
@@ -200,8 +201,9 @@ static void report_fetch(Call *call, const Download *download, Outcome *outcome)
     outcome->changed = true;
     outcome_change(call, outcome, "digest",
                    download->found.len > 0 ? value_string(download->found) : value_missing(),
-                   value_string(download->wanted.len > 0 ? download->wanted
-                                                         : STR("digest of the first download")));
+                   value_string(download->required_digest.len > 0
+                                    ? download->required_digest
+                                    : STR("digest of the first download")));
     if (outcome->comment.len == 0) {
         outcome->comment = STR("updated");
     }
@@ -214,8 +216,7 @@ static Str shown_url(Call *call)
     return value_is_secret(url) ? STR("the server") : str_slice(value_str(url), 0, SHOWN_URL);
 }
 
-/* In a plan: whether the server has the file, or an earlier step may start or connect the
- * server. */
+/* In a plan, checks that the server has the file, unless an earlier step may start the server or configure the network. */
 static bool check_server(Call *call, const Download *download, Error *err)
 {
     if (!call->planning || call->is_prereq_check || !host_is_live(call->host) ||
@@ -241,8 +242,8 @@ static bool download_check(Call *call, Outcome *outcome, Error *err)
     /* The former owner may have the file open and write to it later. */
     bool is_taken = target->set_owner && target->uid != HOST_KEEP_ID &&
                     target->uid != target->before.uid && target->before.uid != 0;
-    download->fetch =
-        download->wanted.len == 0 || is_taken || !str_eq(download->wanted, download->found);
+    download->fetch = download->required_digest.len == 0 || is_taken ||
+                      !str_eq(download->required_digest, download->found);
     if (!download->fetch) {
         return true;
     }
@@ -258,18 +259,18 @@ static bool download_check(Call *call, Outcome *outcome, Error *err)
 
 static bool check_digest(Call *call, const Download *download, const Transfer *transfer, Error *err)
 {
-    if (download->wanted.len == 0 || str_eq(download->wanted, transfer->digest)) {
+    if (download->required_digest.len == 0 || str_eq(download->required_digest, transfer->digest)) {
         return true;
     }
     Str hint = download->pins
                    ? arena_format(call->arena,
                                   "; to trust the current content of the server, remove %" STR_FMT,
-                                  STR_ARG(download->pin_place))
+                                  STR_ARG(download->pin_path))
                    : STR_EMPTY;
     return error_set(err, ERROR_INVALID,
                      "wrong digest: expected %" STR_FMT ", got %" STR_FMT
                      " (%lld bytes from %" STR_FMT "); nothing was changed%" STR_FMT,
-                     STR_ARG(download->wanted), STR_ARG(transfer->digest),
+                     STR_ARG(download->required_digest), STR_ARG(transfer->digest),
                      (long long)transfer->size, STR_ARG(shown_url(call)), STR_ARG(hint));
 }
 
@@ -283,7 +284,7 @@ static bool populate(Call *call, const Download *download, HostWriter *writer, S
                           .request = download->request,
                           .timeout_ms = call_int(call, "timeout", 0),
                           .writer = writer,
-                          .kind = digest_kind(download->wanted) };
+                          .kind = digest_kind(download->required_digest) };
     if (!transfer_run(&transfer, err)) {
         return error_wrap(err, "%" STR_FMT, STR_ARG(shown_url(call)));
     }
@@ -297,13 +298,13 @@ static bool populate(Call *call, const Download *download, HostWriter *writer, S
            host_sync(call->host, err);
 }
 
-/* Writes the pin first: if interrupted in between, the next run must not trust another download. */
+/* Write the pin first: if eden is interrupted in between, the next run must not trust a different download. */
 static bool install(Call *call, const Download *download, Str draft, Str digest, Outcome *outcome,
                     Error *err)
 {
     const Target *target = &download->target;
-    if (download->pins && download->wanted.len == 0) {
-        if (!pin_write(call, download->pin_place, download->request.url, digest, err)) {
+    if (download->pins && download->required_digest.len == 0) {
+        if (!pin_write(call, download->pin_path, download->request.url, digest, err)) {
             return false;
         }
         outcome->changed = true;

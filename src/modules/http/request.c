@@ -9,8 +9,8 @@ enum {
     HEADERS_MAX = 100,
     REDIRECTS_MAX = 10,
     CONNECT_SECONDS = 30,
-    CONNECT_HEAD_SECONDS = 10, /* for the header alone */
-    STALL_SECONDS = 60,        /* seconds without data */
+    CONNECT_HEAD_SECONDS = 10, /* timeout of a request for the header only */
+    STALL_SECONDS = 60,        /* maximum number of seconds without data */
 };
 
 /* --- Validation ------------------------------------------------------------------------------ */

@@ -13,7 +13,7 @@ typedef struct Request {
     Str ca;                 /* file with certificates; empty: those of the machine */
     int64_t max_size;
     bool dumps_header; /* the response header is written to standard error */
-    bool only_head;    /* request the header alone */
+    bool only_head;    /* request only the header */
 } Request;
 
 /* Returns true if the address starts with https. */

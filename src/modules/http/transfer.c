@@ -6,7 +6,7 @@
 
 enum {
     SHOW_EVERY_US = 500000,
-    PROBE_MS = 15 * 1000, /* longer than it may take to connect */
+    PROBE_MS = 15 * 1000, /* longer than curl's connect timeout */
     STATUS_OK = 200,
     STATUS_UNAUTHORIZED = 401,
     STATUS_NOT_FOUND = 404,
@@ -48,9 +48,9 @@ static bool receive_data(void *context, Str piece)
     Transfer *transfer = context;
     if ((uint64_t)piece.len > (uint64_t)(transfer->request.max_size - transfer->size)) {
         transfer->refused = true;
-        return refuse_size(transfer, &transfer->why);
+        return refuse_size(transfer, &transfer->failure);
     }
-    if (!host_writer_put(transfer->writer, piece, &transfer->why)) {
+    if (!host_writer_put(transfer->writer, piece, &transfer->failure)) {
         transfer->refused = true;
         return false;
     }
@@ -98,7 +98,7 @@ static bool set_failure(Transfer *transfer, const Tool *tool, const ProcessResul
 {
     Str message = last_message(result->error_out);
     if (transfer->refused) {
-        *err = transfer->why;
+        *err = transfer->failure;
         return false;
     }
     if (result->ending != PROCESS_EXITED || message.len == 0) {
@@ -119,8 +119,7 @@ static bool set_failure(Transfer *transfer, const Tool *tool, const ProcessResul
     return error_set(err, ERROR_OS, "%" STR_FMT, STR_ARG(message));
 }
 
-/* Whether the header can be written to standard error at all: a process needs /proc to reopen its
- * own pipe. */
+/* Whether curl can write the header to standard error: it needs /proc to reopen the pipe. */
 static bool can_dump_header(Call *call)
 {
     FileInfo info;
@@ -164,7 +163,7 @@ bool transfer_probe(Call *call, const Request *request, Error *err)
     }
     bool refused =
         status == STATUS_UNAUTHORIZED || status == STATUS_NOT_FOUND || status == STATUS_GONE;
-    /* Servers that accept connections but ignore such requests may still have the file. */
+    /* A server that accepts connections but does not respond to such requests may still have the file. */
     bool answered = result.ending == PROCESS_EXITED &&
                     (result.exit_code == 0 || result.exit_code == CURL_REFUSED);
     bool is_silent = result.ending == PROCESS_TIMED_OUT;

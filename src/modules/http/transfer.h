@@ -10,7 +10,7 @@ typedef struct Transfer {
     /* Set by the caller. */
     Call *call;
     Request request;
-    int64_t timeout_ms; /* 0: that of the call */
+    int64_t timeout_ms; /* 0: use the timeout of the call */
     HostWriter *writer;
     DigestKind kind;
     /* Results. */
@@ -22,13 +22,11 @@ typedef struct Transfer {
     int64_t shown_us; /* time of the last progress report */
     int64_t status;   /* status code of the last response */
     bool refused;
-    Error why;
+    Error failure;
 } Transfer;
 
-/* The caller must have set the first part. Fails unless the response is complete, has status 200
- * and does not exceed the maximum size. */
+/* The caller must have set the first group of fields. Fails unless the response is complete, has status 200 and does not exceed the maximum size. */
 MUST_CHECK bool transfer_run(Transfer *transfer, Error *err);
 
-/* Asks the server for the header alone. Fails if the server cannot be reached, requires other
- * credentials, or does not have the file; other refusals may concern only such requests. */
+/* Requests only the header from the server. Fails if the server cannot be reached, requires other credentials, or does not have the file; other refusals may concern only such requests. */
 MUST_CHECK bool transfer_probe(Call *call, const Request *request, Error *err);

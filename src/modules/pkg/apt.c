@@ -11,7 +11,7 @@
 #define SOURCES_PATH "/etc/apt/sources.list.d"
 
 enum {
-    STATUS_MAX = 256 << 20, /* bytes */
+    STATUS_MAX = 256 << 20, /* size limit, in bytes */
     FILES_MAX = 100000,
     LOCK_ROUND_S = 5 /* seconds that apt-get waits for the lock before we check the holder again */
 };
@@ -129,7 +129,7 @@ static void apt_list_needs(Arena *arena, const Package *package, List *names)
 
 /* --- Available packages ---------------------------------------------------------------------- */
 
-/* A query must not leave traces: keeps apt from writing its two cache files. */
+/* Keeps apt from writing its two cache files, because a query must not change anything. */
 static void add_quiet_cache(Call *call, ToolArgs *args)
 {
     FileInfo info;
@@ -199,8 +199,7 @@ static int64_t sources_time(Call *call)
     return newest;
 }
 
-/* apt does not record when it last checked for updates, but doing so changes this directory. An
- * index that is older than the list of sources does not cover them. */
+/* apt does not record when it last checked for updates, but doing so changes this directory. An index that is older than the list of sources does not cover all of them. */
 static int64_t apt_index_time(Call *call)
 {
     Str *names;
@@ -309,7 +308,7 @@ static bool apt_change(Call *call, const PackageChange *change, ProcessResult *r
     begin(call, &args, change->lock_ms);
     add_conffiles(call, &args, "-oDpkg::Options::=", change->replace_conffiles);
     add_options(call, &args, change);
-    /* Otherwise packages that are no longer needed would count as removals. */
+    /* Otherwise apt would also list unused dependencies as removals. */
     if (change->operation == PACKAGES_INSTALL && !change->allow_removals) {
         tool_arg(call, &args, STR("--no-remove"));
         tool_arg(call, &args, STR("-oAPT::Get::AutomaticRemove=false"));
@@ -318,7 +317,7 @@ static bool apt_change(Call *call, const PackageChange *change, ProcessResult *r
     return run(call, &args, change->replace_conffiles, change->timeout_ms, result, err);
 }
 
-/* Reports the "E: ..." lines of the output, or else its last line. */
+/* Reports the "E: ..." lines of the output, or its last line if there are none. */
 static bool failure(Call *call, const char *what, Str about, const ProcessResult *result,
                     int64_t timeout_ms, Error *err)
 {
@@ -359,7 +358,7 @@ static bool apt_find_upgrades(Call *call, bool full, Map *changes, Error *err)
     return apt_simulate(call, &change, changes, err);
 }
 
-/* Configures what dpkg had unpacked, then lets apt finish the rest without removing anything. */
+/* Configures the packages that dpkg had unpacked, then lets apt complete the rest without removing anything. */
 static bool apt_repair(Call *call, const PackageChange *like, Error *err)
 {
     ToolArgs args = { 0 };
@@ -402,7 +401,7 @@ static bool apt_was_locked(Str output)
     static const Str words[] = { STR("Could not get lock "), STR("Unable to acquire the dpkg"),
                                  STR("is locked by another process"),
                                  STR("Unable to lock directory ") };
-    /* Without the permission to lock there is nothing to wait for. */
+    /* If permission to lock is denied, waiting does not help. */
     bool may = str_find(output, STR("Permission denied"), 0) == STR_NOT_FOUND;
     for (size_t i = 0; may && i < COUNT_OF(words); i++) {
         if (str_find(output, words[i], 0) != STR_NOT_FOUND) {

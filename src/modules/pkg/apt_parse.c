@@ -65,16 +65,16 @@ static void set_condition(Package *package, Str status)
     } else if (str_eq(state, STR("not-installed")) || state.len == 0) {
         package->condition = PACKAGE_ABSENT;
     } else {
-        package->condition = PACKAGE_HALF;
+        package->condition = PACKAGE_INCOMPLETE;
         package->detail = state;
     }
     if (str_eq(flag, STR("reinstreq")) && package->condition == PACKAGE_INSTALLED) {
-        package->condition = PACKAGE_HALF;
+        package->condition = PACKAGE_INCOMPLETE;
         package->detail = STR("reinstallation required");
     }
 }
 
-/* The native architecture: that of the package dpkg, or else of the first package that has one. */
+/* Returns the native architecture: that of the package dpkg, or of the first package that has one. */
 static Str native_arch(const Records *records)
 {
     Str first = STR_EMPTY;
@@ -106,14 +106,14 @@ static void add_record(PackageDatabase *into, const Record *record, Str native)
     database_add(into, &package);
 }
 
-/* Called after all records are read: an update may mark a package as removed. */
+/* Must be called after all records have been read, because an update may mark a package as removed. */
 static void add_provided(PackageDatabase *into)
 {
     StrMapEntry *entry;
     for (uint32_t at = 0; (entry = str_map_next(&into->packages, &at)) != NULL;) {
         const Package *package = entry->value;
         Str names, name;
-        if (package->condition == PACKAGE_HALF && !into->interrupted) {
+        if (package->condition == PACKAGE_INCOMPLETE && !into->interrupted) {
             into->interrupted = true;
             into->interruption = arena_format(&into->arena, "dpkg left '%" STR_FMT "' %" STR_FMT,
                                               STR_ARG(package->name), STR_ARG(package->detail));
@@ -301,7 +301,7 @@ void apt_simulation_read(Arena *arena, Str text, Map *changes)
 /* --- Failures -------------------------------------------------------------------------------- */
 
 enum {
-    BLAME_LINES = 4 /* of a script's own output */
+    BLAME_LINES = 4 /* maximum number of lines of a script's output */
 };
 
 /* "vim", "vim:amd64", "/var/cache/apt/archives/vim_2%3a9.0_amd64.deb". */
@@ -316,7 +316,7 @@ static bool is_about(Str subject, Str name)
                                          subject.data[bare.len] == '_');
 }
 
-/* Lines that dpkg itself writes: the script's output ends there. */
+/* Whether dpkg itself wrote the line; then the script's output has ended. */
 static bool is_dpkg_line(Str line)
 {
     static const char *const starts[] = {
@@ -421,7 +421,7 @@ static bool blame_needs(Arena *arena, const BlameLines *lines, Str name, Str *ou
     return false;
 }
 
-/* Lines that begin with "E: ": those that mention this package, or else the most specific ones. */
+/* Lines that begin with "E: ": those that mention this package, or otherwise the most specific ones. */
 static bool blame_errors(Arena *arena, const BlameLines *lines, Str name, Str *out)
 {
     BlameLines about = { 0 }, others = { 0 };

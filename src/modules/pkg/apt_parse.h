@@ -6,7 +6,7 @@
 /* Reads dpkg's list of packages: `status` is the content of /var/lib/dpkg/status, `updates` are
  * newer records of an interrupted dpkg, in order. The database borrows the strings. */
 void dpkg_status_read(PackageDatabase *into, Str status, const Str *updates, uint32_t update_count);
-/* Reads apt's list of automatically installed packages. */
+/* Reads apt's list of automatically installed packages and marks them in the database. */
 void apt_states_read(PackageDatabase *into, Str states);
 /* Parses "apt-cache policy" and fills the offers that it mentions. */
 void apt_policy_read(Arena *arena, Str text, PackageOffer *offers, uint32_t count);

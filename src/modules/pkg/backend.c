@@ -34,7 +34,7 @@ bool backend_choose(Call *call, Str provider, const PackageBackend **out, Error 
                              backend->name, host_root(call->host));
         }
     }
-    BUG_IF(provider.len > 0); /* the parameter's choices rule this out */
+    BUG_IF(provider.len > 0); /* cannot happen, because the parameter has choices */
     if (!host_is_live(call->host)) {
         return error_set(err, ERROR_UNAVAILABLE,
                          "no package manager found in the root '%s'; it must have its own",

@@ -1,6 +1,4 @@
-/* Package managers, one row each. What they have in common (waiting for the lock, one refresh per
- * run, attributing failures to packages) is implemented on top of them, in transaction.c and
- * index.c. */
+/* Package managers, one row each. What they have in common (waiting for the lock, refreshing once per run, attributing failures to packages) is implemented in transaction.c and index.c. */
 #pragma once
 
 #include "modules/pkg/database.h"
@@ -13,9 +11,9 @@ enum {
 };
 
 typedef enum PackageOperation {
-    PACKAGES_INSTALL, /* also replaces another installed version */
+    PACKAGES_INSTALL, /* installs the package, or replaces another installed version */
     PACKAGES_REMOVE,
-    PACKAGES_UPGRADE, /* everything that has a newer version; `items` is ignored */
+    PACKAGES_UPGRADE, /* upgrades everything that has a newer version; `items` is ignored */
 } PackageOperation;
 
 typedef struct PackageItem {
@@ -23,14 +21,14 @@ typedef struct PackageItem {
     Str version; /* for PACKAGES_INSTALL; empty: the version that the package manager prefers */
 } PackageItem;
 
-/* The work of one invocation of the package manager, which may do only part of it. */
+/* A change for one invocation of the package manager, which may perform only part of it. */
 typedef struct PackageChange {
     PackageOperation operation;
     const PackageItem *items;
     uint32_t count;
-    bool purge; /* for PACKAGES_REMOVE: configuration files too */
+    bool purge; /* for PACKAGES_REMOVE: also remove configuration files */
     bool full;  /* for PACKAGES_UPGRADE: may remove packages to upgrade others */
-    /* the package's version of a configuration file replaces a locally changed one */
+    /* replace locally changed configuration files by the package's version */
     bool replace_conffiles;
     bool allow_downgrade;
     bool allow_removals; /* for PACKAGES_INSTALL: may remove conflicting packages */
@@ -44,7 +42,7 @@ typedef struct PackageChange {
 /* The index entry of a package. */
 typedef struct PackageOffer {
     Str name;
-    bool known;    /* a repository offers it, or refers to it */
+    bool known;    /* a repository contains the package or refers to it */
     Str candidate; /* version that would be installed; empty: none */
     Str *versions; /* all installable versions, the preferred one first */
     uint32_t version_count;
@@ -57,17 +55,17 @@ typedef struct PackageHolder {
 } PackageHolder;
 
 struct PackageBackend {
-    const char *name;    /* as in `provider` */
-    const char *program; /* required for any change; NULL: none */
+    const char *name;    /* as in the parameter `provider` */
+    const char *program; /* program that is required for any change; NULL: none */
     bool live_only;      /* works only on the running system */
     VersionOrder order;
-    const VersionOrder *(*find_order)(Call *call); /* NULL: always `order` */
+    const VersionOrder *(*find_order)(Call *call); /* the order of versions; NULL: always `order` */
     /* Returns true if it is this machine's own package manager. */
     bool (*is_native)(Call *call);
     /* Returns false and sets `err` if `name` is not a valid package name. */
     bool (*check_name)(Str name, Error *err);
 
-    /* Identifies the state of the files that `read` reads. */
+    /* Computes the fingerprint of the files that `read` reads. */
     bool (*fingerprint)(Call *call, Fingerprint *out, Error *err);
     bool (*read)(Call *call, PackageDatabase *into, Error *err);
     /* Returns true if an installed package provides `name`, for backends where `read` cannot tell.
@@ -83,7 +81,7 @@ struct PackageBackend {
     /* Simulates the change and adds name, old and new version of each package to `changes`. NULL:
      * not supported. */
     bool (*simulate)(Call *call, const PackageChange *change, Map *changes, Error *err);
-    /* The same for an upgrade of everything. */
+    /* The same for an upgrade of all packages. */
     bool (*find_upgrades)(Call *call, bool full, Map *changes, Error *err);
     /* When the index was last refreshed, in milliseconds since 1970; 0: never. */
     int64_t (*index_time)(Call *call);
@@ -98,15 +96,13 @@ struct PackageBackend {
     bool (*change)(Call *call, const PackageChange *change, ProcessResult *result, Error *err);
     /* Completes an interrupted operation. */
     bool (*repair)(Call *call, const PackageChange *like, Error *err);
-    /* Extracts from the output why `name` could not be changed. Returns false if the output does
-     * not concern it. */
+    /* Extracts from the output why `name` could not be changed. Returns false if the output is not about this package. */
     bool (*blame)(Arena *arena, Str output, Str name, Str *words);
     /* Returns true if the change failed because conflicting packages must not be removed, and lists
      * them: "'a', 'b'". NULL: `blame` is sufficient. */
     bool (*find_removals)(Arena *arena, Str output, Str *names);
 
-    /* Finds a failed script of `name` that the package manager reports only as a warning. NULL: it
-     * has no such warnings. */
+    /* Finds a failed script of `name` that the package manager reports only as a warning. NULL: there are no such warnings. */
     bool (*find_warning)(Arena *arena, Str output, Str name, Str *words);
 
     /* Suffix of the new version of a changed configuration file, for package managers that save it
@@ -145,7 +141,8 @@ extern const PackageBackend backend_zypper;
 MUST_CHECK bool package_program_run(Call *call, ToolArgs *args, const char *const *env,
                                     int64_t timeout_ms, ProcessResult *result, Error *err);
 bool package_program_is_done(
-    const ProcessResult *result); /* true if it exited by itself with code 0 */
+    const ProcessResult
+        *result); /* Returns true if the program exited with code 0 and was not killed. */
 
 /* Adds "--" and the packages of the change, with `between` between name and version. NULL: versions
  * are not passed. */
@@ -165,7 +162,6 @@ MUST_CHECK bool package_program_refresh(Call *call, const PackageBackend *backen
                                         int64_t timeout_ms, Error *err);
 
 typedef bool LockHolderFind(Host *host, Arena *arena, Str path, LockHolder *out);
-/* Finds the process that holds the first of the locks that is taken, with `find` as in
- * lock_holder.h. */
+/* Finds the process that holds one of the locks; `find` is a function of lock_holder.h. */
 bool package_holder_find(Call *call, const Str *paths, size_t count, LockHolderFind *find,
                          PackageHolder *out);

@@ -3,7 +3,7 @@
 #include "base/buf.h"
 
 enum {
-    LINES_MAX = 3 /* of an explanation */
+    LINES_MAX = 3 /* maximum number of lines of an explanation */
 };
 
 BlameLines blame_split(Arena *arena, Str output)
@@ -97,7 +97,7 @@ static bool is_complaint(Str line)
         "exists in filesystem",
         NULL,
     };
-    /* Suggested solutions, and echoes of the request: */
+    /* Whether the line suggests a solution or repeats the request: */
     static const char *const others[] = { "Solution ",    "do not install",
                                           "try to add",   "Choose from",
                                           "Continue?",    "skip the above",

@@ -6,7 +6,7 @@
 #include "base/vec.h"
 
 enum {
-    BLAME_MAX = 400 /* bytes of an explanation */
+    BLAME_MAX = 400 /* maximum length of an explanation, in bytes */
 };
 
 typedef VEC(Str) BlameLines;
@@ -20,6 +20,5 @@ bool blame_mentions(Str line, Str name);
 /* The last nonempty line. */
 Str blame_last(Arena *arena, const BlameLines *lines);
 
-/* For package managers that report each problem on one line: picks the lines that look like errors,
- * those about this package first. Returns false if none is about it. */
+/* For package managers that report each problem on one line: joins the lines that look like errors, those about this package first. Returns false if none of them is about this package. */
 bool blame_by_lines(Arena *arena, Str output, Str name, Str *words);

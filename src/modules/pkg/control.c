@@ -98,7 +98,7 @@ bool control_next_name(Str *rest, Str *name)
         return false;
     }
     *name = str_slice(at, 0, len);
-    /* Skip to the next alternative: anything before it is a condition of this name. */
+    /* Skip to the next alternative; anything before it is a condition that belongs to this name. */
     while (len < at.len && at.data[len] != ',' && at.data[len] != '|') {
         len++;
     }

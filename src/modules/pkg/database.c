@@ -33,7 +33,7 @@ void database_unref(PackageDatabase *database)
         atomic_fetch_sub_explicit(&database->references, 1, memory_order_acq_rel) > 1) {
         return;
     }
-    Arena arena = database->arena; /* the arena that contains `database` itself */
+    Arena arena = database->arena; /* the arena that also contains `database` */
     arena_clear(&arena);
 }
 
@@ -69,7 +69,7 @@ const Package *database_find(const PackageDatabase *database, Str name)
 const Package *database_find_installed(const PackageDatabase *database, Str name)
 {
     const Package *package = database_find(database, name);
-    if (package == NULL || package->condition < PACKAGE_HALF) {
+    if (package == NULL || package->condition < PACKAGE_INCOMPLETE) {
         package = str_map_find(&database->provided, name);
     }
     return package;

@@ -1,7 +1,7 @@
 /* The packages that are installed on the machine, as recorded by its package manager.
  *
- * A database is read once and shared by all steps of a run until the files it was read from change
- * (host_shared). It is immutable and reference-counted:
+ * A database is read once and shared by all steps of a run (host_shared) until the files that it
+ * was read from change. It is immutable and reference-counted:
  *
  *     PackageDatabase *database;
  *     if (!database_get(call, backend, &database, err)) ...
@@ -21,22 +21,22 @@ typedef struct PackageBackend PackageBackend; /* modules/pkg/backend.h */
 
 typedef enum PackageCondition {
     PACKAGE_ABSENT,
-    PACKAGE_CONFIG, /* removed, but its configuration remains */
-    PACKAGE_HALF,   /* a change was interrupted or failed */
+    PACKAGE_CONFIG,     /* removed, but its configuration remains */
+    PACKAGE_INCOMPLETE, /* a change was interrupted or failed */
     PACKAGE_INSTALLED,
 } PackageCondition;
 
 typedef struct Package {
     Str name;    /* "vim"; "libc6:i386" if not of the native architecture */
-    Str version; /* empty: absent */
+    Str version; /* empty: not installed */
     PackageCondition condition;
-    Str detail;     /* for PACKAGE_HALF: "half-configured" */
+    Str detail;     /* for PACKAGE_INCOMPLETE: "half-configured" */
     bool held;      /* must not be upgraded or removed */
     bool automatic; /* installed only as a dependency */
-    Str record;     /* its complete record, for the backend; may be empty */
+    Str record;     /* the package's complete record, for the backend; may be empty */
 } Package;
 
-/* Identifies the state of the files that a database was read from. */
+/* Identifies the state of the files from which a database was read. */
 typedef struct Fingerprint {
     uint64_t words[16];
     uint32_t count;
@@ -56,21 +56,20 @@ typedef struct PackageDatabase {
 
 MUST_CHECK bool database_get(Call *call, const PackageBackend *backend, PackageDatabase **out,
                              Error *err);
-/* Discards the shared database after a change that its files do not reveal. */
+/* Discards the shared database after a change that its fingerprint does not show. */
 void database_invalidate(Call *call, const PackageBackend *backend);
-void database_unref(PackageDatabase *database); /* NULL is fine */
+void database_unref(PackageDatabase *database); /* accepts NULL */
 DEFINE_AUTO(PackageDatabase, database_unref)
 
-/* The name as the database has it, without the suffix for the native architecture. */
+/* Returns the name as it is in the database, without the suffix for the native architecture. */
 Str database_name(const PackageDatabase *database, Str name);
-/* Returns NULL if there is no record of it. */
+/* Finds the record of a package; NULL if there is none. */
 const Package *database_find(const PackageDatabase *database, Str name);
 /* Finds a package by its name, or by a name that an installed package provides. NULL if there is
  * none. */
 const Package *database_find_installed(const PackageDatabase *database, Str name);
 
-/* Returns true if an installed package provides `name`, where only the package manager can tell. It
- * is queried once per name. */
+/* Returns true if an installed package provides `name`, for package managers that have to be queried for that. They are queried once per name. */
 bool database_is_provided(Call *call, const PackageBackend *backend,
                           const PackageDatabase *database, Str name);
 
@@ -79,7 +78,7 @@ bool database_is_provided(Call *call, const PackageBackend *backend,
 /* Adds owner, size, mtime and inode of a file. A missing file has a fingerprint too. */
 MUST_CHECK bool fingerprint_add(Call *call, Str path, Fingerprint *fingerprint, Error *err);
 
-PackageDatabase *database_new(void); /* with one reference */
+PackageDatabase *database_new(void); /* returns a database with one reference */
 /* Replaces an earlier package of the same name. */
 void database_add(PackageDatabase *database, const Package *package);
 /* Records that `package` provides `name`, unless another package already does. */

@@ -27,7 +27,7 @@ static bool dnf_read(Call *call, PackageDatabase *into, Error *err)
 
 /* --- Running dnf ----------------------------------------------------------------------------- */
 
-/* dnf must not wait for the lock by itself: we do that, and report the holder. */
+/* dnf must not wait for the lock itself: we do that, and report the holder. */
 static void begin(Call *call, ToolArgs *args)
 {
     tool_arg(call, args, STR("dnf"));

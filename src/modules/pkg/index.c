@@ -3,20 +3,20 @@
 #include "sys/clock.h"
 
 typedef struct Index {
-    bool tried; /* a refresh was attempted in this run */
+    bool refresh_attempted; /* a refresh was attempted in this run */
     bool failed;
-    bool outdated;
+    bool is_outdated;
     Error error; /* result of that refresh */
     bool has_arena;
-    Arena arena;   /* owns everything below */
+    Arena arena;   /* owns the following fields */
     StrMap offers; /* name to PackageOffer */
 } Index;
 
 typedef struct Indexes {
-    Index of[PACKAGE_BACKENDS_MAX];
+    Index by_backend[PACKAGE_BACKENDS_MAX];
 } Indexes;
 
-static void forget(Index *index)
+static void clear_index(Index *index)
 {
     if (index->has_arena) {
         arena_clear(&index->arena);
@@ -27,8 +27,8 @@ static void forget(Index *index)
 static void indexes_clear(void *value)
 {
     Indexes *indexes = value;
-    for (size_t i = 0; i < COUNT_OF(indexes->of); i++) {
-        forget(&indexes->of[i]);
+    for (size_t i = 0; i < COUNT_OF(indexes->by_backend); i++) {
+        clear_index(&indexes->by_backend[i]);
     }
 }
 
@@ -37,7 +37,7 @@ static const SharedKind indexes_kind = { sizeof(Indexes), indexes_clear };
 static Index *lock_index(Call *call, const PackageBackend *backend)
 {
     Indexes *indexes = shared_lock(host_shared(call->host), &indexes_kind);
-    return &indexes->of[backend_number(backend)];
+    return &indexes->by_backend[backend_number(backend)];
 }
 
 static void unlock_index(Call *call)
@@ -48,14 +48,14 @@ static void unlock_index(Call *call)
 bool index_is_fresh(Call *call, const PackageBackend *backend)
 {
     const Index *index = lock_index(call, backend);
-    bool fresh = index->tried && !index->failed;
+    bool fresh = index->refresh_attempted && !index->failed;
     unlock_index(call);
     return fresh;
 }
 
 bool index_is_outdated(Call *call, const PackageBackend *backend)
 {
-    bool outdated = lock_index(call, backend)->outdated;
+    bool outdated = lock_index(call, backend)->is_outdated;
     unlock_index(call);
     return outdated;
 }
@@ -63,14 +63,14 @@ bool index_is_outdated(Call *call, const PackageBackend *backend)
 bool index_refresh(Call *call, const PackageBackend *backend, int64_t timeout_ms, Error *err)
 {
     Index *index = lock_index(call, backend);
-    bool ok = index->tried && !index->failed;
-    if (!index->tried) {
+    bool ok = index->refresh_attempted && !index->failed;
+    if (!index->refresh_attempted) {
         ok = backend->refresh(call, timeout_ms, &index->error);
         /* Waiting for the lock does not count as an attempt. */
-        index->tried = ok || index->error.kind != ERROR_CONFLICT;
+        index->refresh_attempted = ok || index->error.kind != ERROR_CONFLICT;
         index->failed = !ok;
-        index->outdated = index->outdated && !index->tried;
-        forget(index);
+        index->is_outdated = index->is_outdated && !index->refresh_attempted;
+        clear_index(index);
     }
     if (!ok) {
         *err = index->error;
@@ -90,17 +90,17 @@ int64_t index_age_ms(Call *call, const PackageBackend *backend)
 void index_sources_changed(Call *call)
 {
     Indexes *indexes = shared_lock(host_shared(call->host), &indexes_kind);
-    for (size_t i = 0; i < COUNT_OF(indexes->of); i++) {
-        indexes->of[i].tried = indexes->of[i].failed = false;
-        indexes->of[i].outdated = true;
-        forget(&indexes->of[i]);
+    for (size_t i = 0; i < COUNT_OF(indexes->by_backend); i++) {
+        indexes->by_backend[i].refresh_attempted = indexes->by_backend[i].failed = false;
+        indexes->by_backend[i].is_outdated = true;
+        clear_index(&indexes->by_backend[i]);
     }
     unlock_index(call);
 }
 
 void index_invalidate(Call *call, const PackageBackend *backend)
 {
-    forget(lock_index(call, backend));
+    clear_index(lock_index(call, backend));
     unlock_index(call);
 }
 
@@ -120,7 +120,7 @@ static PackageOffer offer_copy(Arena *arena, const PackageOffer *offer)
 
 typedef VEC(PackageOffer) Offers;
 
-static void want(Call *call, const Index *index, StrMap *wanted, Offers *offers, Str name)
+static void add_wanted(Call *call, const Index *index, StrMap *wanted, Offers *offers, Str name)
 {
     if (!str_map_has(&index->offers, name) && str_map_put(wanted, name, NULL)) {
         VEC_PUSH(call->arena, offers, (PackageOffer){ .name = name });
@@ -136,7 +136,7 @@ static bool run_query(Call *call, const PackageBackend *backend, Index *index,
     StrMap wanted;
     str_map_init(&wanted, call->arena);
     for (uint32_t i = 0; i < count; i++) {
-        want(call, index, &wanted, &missing, offers[i].name);
+        add_wanted(call, index, &wanted, &missing, offers[i].name);
     }
     if (missing.len == 0) {
         return true;
@@ -144,8 +144,8 @@ static bool run_query(Call *call, const PackageBackend *backend, Index *index,
     StrMapEntry *entry;
     for (uint32_t at = 0;
          installed != NULL && (entry = str_map_next(&installed->packages, &at)) != NULL;) {
-        if (((const Package *)entry->value)->condition >= PACKAGE_HALF) {
-            want(call, index, &wanted, &missing, entry->key);
+        if (((const Package *)entry->value)->condition >= PACKAGE_INCOMPLETE) {
+            add_wanted(call, index, &wanted, &missing, entry->key);
         }
     }
     if (!backend->find_offers(call, missing.items, missing.len, err)) {

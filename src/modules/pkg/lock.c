@@ -1,15 +1,16 @@
 /* Serializes package changes, within this process and with other processes.
  *
- * Package managers have one lock. Within this process the turn is the lock of a shared value. For
- * other processes we poll the holder of the package manager's own lock. If another process acquires
- * it between the check and the change, the change is retried until the deadline. */
+ * Package managers have one lock. Within this process, callers take turns by locking a shared
+ * value. Other processes are detected by polling for the holder of the package manager's own lock.
+ * If another process acquires it between the check and the change, the change is retried until the
+ * deadline. */
 #include "modules/pkg/index.h"
 #include "modules/pkg/transaction.h"
 #include "sys/clock.h"
 
 enum {
-    LOOK_AGAIN_MS = 100,
-    TRY_AGAIN_MS = 1000,
+    POLL_INTERVAL_MS = 100,
+    RETRY_INTERVAL_MS = 1000,
     CONFFILE_MAX = 16 << 20 /* bytes */
 };
 
@@ -51,7 +52,7 @@ static bool wait_for_holder(Call *call, const PackageBackend *backend, int64_t d
             call_report_wait(call, arena_format(call->arena, "%" STR_FMT " holds %" STR_FMT,
                                                 STR_ARG(holder.who), STR_ARG(holder.what)));
         }
-        if (now_us >= deadline_us || !call_sleep(call, LOOK_AGAIN_MS, &canceled)) {
+        if (now_us >= deadline_us || !call_sleep(call, POLL_INTERVAL_MS, &canceled)) {
             return fail_wait(call, &holder, now_us - start_us, err);
         }
     }
@@ -101,10 +102,9 @@ static bool change_when_unlocked(Call *call, const PackageBackend *backend, Pack
         }
         bool failed = result->ending == PROCESS_EXITED && result->exit_code != 0;
         Error canceled;
-        /* The holder may be invisible from here (another container), so polling does not wait for
-         * it. */
+        /* The holder may be invisible to us (in another container), and then polling does not find it. */
         if (!failed || !backend->was_locked(result->out) || clock_monotonic_us() >= deadline_us ||
-            !call_sleep(call, TRY_AGAIN_MS, &canceled)) {
+            !call_sleep(call, RETRY_INTERVAL_MS, &canceled)) {
             return true;
         }
     }
@@ -112,8 +112,7 @@ static bool change_when_unlocked(Call *call, const PackageBackend *backend, Pack
 
 /* --- Configuration files --------------------------------------------------------------------- */
 
-/* Some package managers save the new version of a changed configuration file next to it instead of
- * prompting. With `conffiles: replace` it then replaces the old one. */
+/* Some package managers save the new version of a changed configuration file next to the old one instead of prompting. With `conffiles: replace`, we replace the old file by it. */
 
 static bool list_conffiles(Call *call, const PackageBackend *backend, const PackageChange *change,
                            List **out, Error *err)
@@ -129,8 +128,7 @@ static Str new_path(Call *call, const PackageBackend *backend, Value path)
                         backend->conffile_suffix);
 }
 
-/* Before the change: records, by path, which new versions already exist and are not caused by
- * it. */
+/* Before the change: records, by path, which new versions already exist, since the change did not cause those. */
 static bool conffiles_record(Call *call, const PackageBackend *backend, const PackageChange *change,
                              StrMap *inodes, Error *err)
 {
@@ -183,7 +181,7 @@ static bool conffiles_replace(Call *call, const PackageBackend *backend,
     return true;
 }
 
-/* An upgrade of everything has no list of packages, so use those that were installed. */
+/* An upgrade of everything has no list of packages, so use all packages that were installed before. */
 static bool find_items(Call *call, const PackageBackend *backend, PackageChange *change, Error *err)
 {
     AUTO(PackageDatabase) *database = NULL;
@@ -245,7 +243,7 @@ bool packages_refresh(Call *call, const PackageBackend *backend, int64_t deadlin
     while (!index_refresh(call, backend, call->timeout_ms, err)) {
         Error canceled;
         if (err->kind != ERROR_CONFLICT || clock_monotonic_us() >= deadline_us ||
-            !call_sleep(call, TRY_AGAIN_MS, &canceled) ||
+            !call_sleep(call, RETRY_INTERVAL_MS, &canceled) ||
             !packages_wait(call, backend, deadline_us, err)) {
             return false;
         }

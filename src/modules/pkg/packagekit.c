@@ -12,9 +12,10 @@
 
 #define SERVICE     "org.freedesktop.PackageKit"
 #define TRANSACTION SERVICE ".Transaction"
-#define LOCKED      "another process holds the lock: " /* our own marker in the output */
+#define LOCKED \
+    "another process holds the lock: " /* our own marker in the output that we generate */
 
-#define CONFLICTS_PREFIX "to be removed: " /* likewise */
+#define CONFLICTS_PREFIX "to be removed: " /* another marker */
 
 /* PkFilterEnum, PkTransactionFlagEnum, PkInfoEnum, PkExitEnum and PkErrorEnum of PackageKit's
  * pk-enum.h; sets of the first two are bits. */
@@ -66,7 +67,7 @@ const PkPackage *pk_package_find(const PkPackages *packages, Str name, Str versi
 
 /* --- Transactions ---------------------------------------------------------------------------- */
 
-static BusTimeout patience(const Call *call, int64_t timeout_ms)
+static BusTimeout transaction_timeout(const Call *call, int64_t timeout_ms)
 {
     return (BusTimeout){ timeout_ms > 0 ? timeout_ms : -1, call->canceled };
 }
@@ -96,8 +97,8 @@ static bool wait_for_end(Call *call, Bus *bus, int64_t timeout_ms, PkResult *ans
             return error_set(err, ERROR_TIMEOUT, "PackageKit timed out after %g s",
                              (double)timeout_ms / 1000);
         }
-        if (!bus_wait(bus, patience(call, timeout_ms > 0 ? left_ms : 0), call->arena, &signal,
-                      err)) {
+        if (!bus_wait(bus, transaction_timeout(call, timeout_ms > 0 ? left_ms : 0), call->arena,
+                      &signal, err)) {
             return error_wrap(err, "PackageKit");
         }
         if (signal.is_service_lost) {
@@ -120,15 +121,16 @@ static bool begin(Call *call, Bus *bus, Str *path, Error *err)
     BusCall create = { SERVICE, STR("/org/freedesktop/PackageKit"),
                        SERVICE, "CreateTransaction",
                        NULL,    0 };
-    if (!bus_call(bus, &create, patience(call, BUS_TIMEOUT_MS), call->arena, &reply, err)) {
+    if (!bus_call(bus, &create, transaction_timeout(call, BUS_TIMEOUT_MS), call->arena, &reply,
+                  err)) {
         return false;
     }
     *path = bus_text(bus_item(&reply, 0));
     BusMatch match = { SERVICE, *path, TRANSACTION, NULL };
     BusCall set = { SERVICE, *path, TRANSACTION, "SetHints",
                     BUS_ARGS(bus_strings(call->arena, hints, COUNT_OF(hints))) };
-    return bus_subscribe(bus, &match, patience(call, BUS_TIMEOUT_MS), err) &&
-           bus_call(bus, &set, patience(call, BUS_TIMEOUT_MS), call->arena, NULL, err);
+    return bus_subscribe(bus, &match, transaction_timeout(call, BUS_TIMEOUT_MS), err) &&
+           bus_call(bus, &set, transaction_timeout(call, BUS_TIMEOUT_MS), call->arena, NULL, err);
 }
 
 static void cancel(Call *call, Bus *bus, Str path)
@@ -148,7 +150,7 @@ static bool transact_on(Call *call, Bus *bus, BusCall start, int64_t timeout_ms,
     if (!begin(call, bus, &start.path, err)) {
         return error_wrap(err, "PackageKit");
     }
-    if (!bus_call(bus, &start, patience(call, BUS_TIMEOUT_MS), call->arena, NULL, err)) {
+    if (!bus_call(bus, &start, transaction_timeout(call, BUS_TIMEOUT_MS), call->arena, NULL, err)) {
         return error_wrap(err, "PackageKit, %s", start.member);
     }
     if (wait_for_end(call, bus, timeout_ms, answer, err)) {
@@ -241,7 +243,7 @@ static bool packagekit_fingerprint(Call *call, Fingerprint *out, Error *err)
     if (behind != NULL) {
         return behind->fingerprint(call, out, err);
     }
-    /* There is no file to identify the state, so it never matches. */
+    /* There is no file that identifies the state, so the fingerprint never matches. */
     out->words[out->count++] = (uint64_t)clock_monotonic_us();
     return true;
 }
@@ -517,7 +519,7 @@ static bool packagekit_repair(Call *call, const PackageChange *like, Error *err)
     return behind != NULL && behind->repair != NULL ? behind->repair(call, like, err) : true;
 }
 
-/* Its errors are those of the underlying package manager, where it provides any. */
+/* Uses the messages of the underlying package manager, if PackageKit passes them on. */
 static bool packagekit_blame(Arena *arena, Str output, Str name, Str *words)
 {
     return apt_blame(arena, output, name, words) || blame_by_lines(arena, output, name, words);

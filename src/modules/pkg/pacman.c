@@ -56,8 +56,8 @@ static void mark_held(Call *call, PackageDatabase *into, Str config)
     }
 }
 
-/* The lock is a file that merely exists. If no process has it open, its owner was killed. */
-static bool is_left_locked(Call *call)
+/* The lock is a file that exists while pacman is running. If no process has it open, pacman was killed. */
+static bool has_stale_lock(Call *call)
 {
     FileInfo info;
     LockHolder holder;
@@ -93,7 +93,7 @@ static bool pacman_read(Call *call, PackageDatabase *into, Error *err)
     if (host_read(call->host, call->arena, STR(CONFIG_PATH), CONFIG_MAX, &config, &none)) {
         mark_held(call, into, config);
     }
-    if (is_left_locked(call)) {
+    if (has_stale_lock(call)) {
         into->interrupted = true;
         into->interruption = STR("pacman was interrupted and left its lock");
     }
@@ -124,7 +124,7 @@ static void begin(Call *call, ToolArgs *args, const char *operation)
     tool_arg(call, args, str_from_c(operation));
 }
 
-/* pacman exits with 1 if it does not find one of the packages, but still describes the others. */
+/* pacman exits with code 1 if it does not find one of the packages, but still describes the others. */
 static bool pacman_find_offers(Call *call, PackageOffer *offers, uint32_t count, Error *err)
 {
     ToolArgs args = { 0 };
@@ -237,8 +237,7 @@ static bool pacman_check_change(const PackageChange *change, Error *err)
 
 /* --- The index and locks --------------------------------------------------------------------- */
 
-/* pacman's files have the mtime of the server's; the directory's mtime is the time of the
- * download. */
+/* The mtime of the index files is that of the files on the server; the directory's mtime is the time of the download. */
 static int64_t pacman_index_time(Call *call)
 {
     Str *names;
@@ -270,7 +269,7 @@ static bool pacman_refresh(Call *call, int64_t timeout_ms, Error *err)
 
 static bool pacman_repair(Call *call, const PackageChange *like, Error *err)
 {
-    return !is_left_locked(call) || host_remove(call->host, STR(LOCK_PATH), err);
+    return !has_stale_lock(call) || host_remove(call->host, STR(LOCK_PATH), err);
 }
 
 /* --- Marks ----------------------------------------------------------------------------------- */
@@ -299,7 +298,9 @@ static bool pacman_mark_manual(Call *call, const Str *names, uint32_t count, Err
     tool_arg(call, &args, STR("--"));
     package_program_add_names(call, &args, names, count);
     bool ok = tool_run_checked(call, tool_args_end(call, &args), NULL, err);
-    database_invalidate(call, &backend_pacman); /* changes the entries, not the directory */
+    database_invalidate(
+        call,
+        &backend_pacman); /* the change is in the entries, so the directory's fingerprint does not show it */
     return ok;
 }
 

@@ -49,7 +49,7 @@ void pacman_entry_read(PackageDatabase *into, Str entry, Str desc)
         return;
     }
     if (desc.len == 0) {
-        package.condition = PACKAGE_HALF;
+        package.condition = PACKAGE_INCOMPLETE;
         package.detail = STR("without a description");
     }
     package.automatic = pacman_field(desc, "REASON", &value) && str_eq(value, STR("1"));

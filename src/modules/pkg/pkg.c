@@ -63,7 +63,7 @@ static bool compare(Call *call, const PackageStep *step, const PackageDatabase *
     for (uint32_t i = 0; i < step->count; i++) {
         Str name = step->requests[i].name;
         const Package *package = database_find(database, name);
-        bool is_there = package != NULL && package->condition >= PACKAGE_HALF;
+        bool is_there = package != NULL && package->condition >= PACKAGE_INCOMPLETE;
         if (!is_there && hold &&
             !call_report_missing(call, call_has(call, "pkgs") ? "pkgs" : "name", "pkg", name)) {
             return error_set(err, ERROR_NOT_FOUND,
@@ -178,7 +178,7 @@ static bool find_upgrades(Call *call, const PackageStep *step, Map **out, Error 
 static void uptodate_claims(Arena *arena, const Value *params, List *claims)
 {
     package_add_provided_claims(arena, claims);
-    claims_add(arena, claims, "provides:package", STR_EMPTY); /* through a new index */
+    claims_add(arena, claims, "provides:package", STR_EMPTY); /* through a refreshed index */
 }
 
 static bool uptodate_check(Call *call, Outcome *outcome, Error *err)
@@ -365,7 +365,7 @@ static void latest_claims(Arena *arena, const Value *params, List *claims)
 {
     package_claims(arena, "pkg:", latest_params, params, claims);
     package_add_provided_claims(arena, claims);
-    claims_add(arena, claims, "provides:package", STR_EMPTY); /* through a new index */
+    claims_add(arena, claims, "provides:package", STR_EMPTY); /* through a refreshed index */
 }
 
 static const ParamSpec removed_params[] = {

@@ -7,7 +7,7 @@ enum {
     INDEX_FILES_MAX = 10000
 };
 
-/* Required capabilities follow at the end. */
+/* Required capabilities are the last fields. */
 #define QUERY "%{NAME}\\t%{EPOCHNUM}\\t%{VERSION}-%{RELEASE}\\t%{ARCH}[\\t%{REQUIRENAME}]\\n"
 
 /* Possible locations of the database, depending on its format and the distribution. */

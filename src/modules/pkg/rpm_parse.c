@@ -1,6 +1,4 @@
-/* Several architectures and versions of a package can be installed side by side. The list has a
- * package of the native architecture under its plain name, others as name.arch. Of several versions
- * it contains the newest, in rpm's order. */
+/* Several architectures and versions of a package can be installed side by side. In the list, packages of the native architecture have their plain names, and others are called name.arch. If several versions are installed, the list contains the newest, in rpm's order. */
 #include "modules/pkg/rpm_parse.h"
 
 #include "base/glob.h"
@@ -72,7 +70,7 @@ static bool has_arch(Str arch)
     return arch.len > 0 && !str_eq(arch, STR("noarch")) && !str_eq(arch, STR("(none)"));
 }
 
-/* The native architecture: that of most packages. */
+/* Returns the native architecture, which is that of most packages. */
 static Str native_arch(Arena *scratch, Str text)
 {
     StrMap counts;
@@ -117,7 +115,7 @@ void rpm_list_read(PackageDatabase *into, Str text)
     }
 }
 
-/* Keeps versions sorted, newest first; that one is the candidate. */
+/* Keeps versions sorted, newest first; the newest is the candidate. */
 static void offer_add(Arena *arena, PackageOffer *offer, Str version)
 {
     uint32_t at = 0;

@@ -80,7 +80,7 @@ static bool check_plain_name(Call *call, const char *param, Str name, Error *err
            call_blame(call, param);
 }
 
-static bool read_alone(Call *call, Error *err)
+static bool verify_params(Call *call, Error *err)
 {
     Str name = call_str(call, "name");
     Value packages = call_param(call, "pkgs");
@@ -100,7 +100,7 @@ static bool read_alone(Call *call, Error *err)
     }
     return true;
 }
-CALL_VERIFY(verify_names, read_alone)
+CALL_VERIFY(verify_names, verify_params)
 
 bool package_step_verify(Arena *arena, const Action *action, const Value *params, const char **at,
                          Error *err)
@@ -165,7 +165,7 @@ static void push_claim(Arena *arena, const char *prefix, List *claims, Value nam
     }
 }
 
-/* Packages that, with all they depend on, contain no kernel modules and no helpers of mount(8). */
+/* Packages that contain neither kernel modules nor helpers of mount(8), and do not depend on packages that do. */
 static const char *const ordinary_packages[] = {
     "acl",
     "apache2*",
@@ -272,7 +272,7 @@ static const char *const ordinary_packages[] = {
     "zsh*",
 };
 
-static bool is_ordinary(Str name)
+static bool lacks_kernel_parts(Str name)
 {
     for (size_t i = 0; i < COUNT_OF(ordinary_packages); i++) {
         if (glob_match(str_from_c(ordinary_packages[i]), name)) {
@@ -282,15 +282,15 @@ static bool is_ordinary(Str name)
     return false;
 }
 
-/* Whether `claims` has only such packages. */
-static bool are_ordinary(const List *claims)
+/* Whether all packages in `claims` are of that kind. */
+static bool lack_kernel_parts(const List *claims)
 {
     bool any = false;
     for (uint32_t i = 0; i < claims->len; i++) {
         Str claim = value_str(claims->items[i]);
         if (str_starts(claim, STR("pkg:"))) {
             any = true;
-            if (!is_ordinary(str_from_offset(claim, STR("pkg:").len))) {
+            if (!lacks_kernel_parts(str_from_offset(claim, STR("pkg:").len))) {
                 return false;
             }
         }
@@ -302,14 +302,14 @@ void package_add_provided_claims(Arena *arena, List *claims)
 {
     static const char *const classes[] = { "program",     "user", "group",  "unit",
                                            "alternative", "kmod", "remote", "filesystem" };
-    /* Not home directories, /tmp, /mnt, /media and /usr/local: packages install nothing there. */
+    /* Home directories, /tmp, /mnt, /media and /usr/local are missing because packages do not install anything there. */
     static const char *const directories[] = {
         "/bin/",         "/boot/",      "/etc/",         "/lib64/",   "/lib/",
         "/opt/",         "/run/",       "/sbin/",        "/srv/",     "/var/",
         "/usr/bin/",     "/usr/games/", "/usr/include/", "/usr/lib/", "/usr/lib64/",
         "/usr/libexec/", "/usr/sbin/",  "/usr/share/",   "/usr/src/",
     };
-    bool ordinary = are_ordinary(claims);
+    bool ordinary = lack_kernel_parts(claims);
     for (size_t i = 0; i < COUNT_OF(classes); i++) {
         bool is_of_kernel =
             strcmp(classes[i], "kmod") == 0 || strcmp(classes[i], "filesystem") == 0;
@@ -352,7 +352,7 @@ bool package_request_is_met(Call *call, const PackageStep *step, const PackageRe
         return is_gone(step, database, request->name);
     }
     const Package *package = database_find(database, request->name);
-    if (package == NULL || package->condition < PACKAGE_HALF) {
+    if (package == NULL || package->condition < PACKAGE_INCOMPLETE) {
         /* Another package may provide it, but its versions are unrelated. */
         return version_spec_is_any(&request->version) &&
                (database_find_installed(database, request->name) != NULL ||
@@ -367,7 +367,7 @@ bool package_request_check(const PackageStep *step, const PackageRequest *reques
                            const PackageDatabase *database, bool released, Error *err)
 {
     const Package *package = database_find(database, request->name);
-    if (package == NULL || package->condition < PACKAGE_HALF) {
+    if (package == NULL || package->condition < PACKAGE_INCOMPLETE) {
         return true;
     }
     if (!step->removes && !step->allow_downgrade &&
@@ -392,13 +392,13 @@ bool package_request_check(const PackageStep *step, const PackageRequest *reques
 static Str list_versions(Arena *arena, const PackageOffer *offer)
 {
     enum {
-        SHOWN = 5
+        VERSIONS_SHOWN_MAX = 5
     };
     Buf out = buf_make_in(arena, BUF_UNLIMITED);
-    for (uint32_t i = 0; i < offer->version_count && i < SHOWN; i++) {
+    for (uint32_t i = 0; i < offer->version_count && i < VERSIONS_SHOWN_MAX; i++) {
         buf_put_format(&out, "%s%" STR_FMT, i > 0 ? ", " : "", STR_ARG(offer->versions[i]));
     }
-    buf_put_c(&out, offer->version_count > SHOWN ? ", ..." : "");
+    buf_put_c(&out, offer->version_count > VERSIONS_SHOWN_MAX ? ", ..." : "");
     return buf_str(&out);
 }
 
@@ -423,7 +423,7 @@ static bool find_version(const PackageStep *step, const PackageRequest *request,
     return found;
 }
 
-/* The name of an available package that is spelled similarly; empty: there is none. */
+/* Returns the name of an available package that is spelled similarly; empty if there is none. */
 static Str similar_name(Call *call, const PackageBackend *backend, Str name)
 {
     Str names, one;
@@ -472,7 +472,7 @@ bool package_request_resolve(Call *call, const PackageStep *step, PackageRequest
                          listed.len > 0 ? "offered: " : "there are no versions of it",
                          STR_ARG(listed));
     }
-    if (package != NULL && package->condition >= PACKAGE_HALF && !step->allow_downgrade &&
+    if (package != NULL && package->condition >= PACKAGE_INCOMPLETE && !step->allow_downgrade &&
         step->order->compare(package->version, request->target) > 0) {
         return error_set(err, ERROR_CONFLICT,
                          "'%" STR_FMT "' is installed in version %" STR_FMT
@@ -491,7 +491,7 @@ Value package_current_state(Arena *arena, const Package *package)
     if (package->condition == PACKAGE_CONFIG) {
         return value_string(STR("configuration only"));
     }
-    if (package->condition == PACKAGE_HALF) {
+    if (package->condition == PACKAGE_INCOMPLETE) {
         return value_string(arena_format(arena, "%" STR_FMT " (%" STR_FMT ")",
                                          STR_ARG(package->version), STR_ARG(package->detail)));
     }
@@ -518,12 +518,12 @@ typedef struct StepCheck {
     Outcome *outcome;
     PackageDatabase *database;
     PackageOffer *offers; /* one per package request; NULL: not queried */
-    /* requests that are not met, and those of them that can be installed */
+    /* requests that are not satisfied, and those of them that can be installed */
     uint32_t unmet, resolved;
 } StepCheck;
 
 enum {
-    /* a package that is missing from an index younger than a week does not exist */
+    /* maximum age, one week, of an index from which we conclude that a package does not exist */
     TRUSTED_INDEX_MS = 7 * 24 * 3600 * 1000
 };
 
@@ -534,8 +534,7 @@ static void note(StepCheck *look, Str name, Value old_value, Value new_value)
                    new_value);
 }
 
-/* A plan reports which versions would be installed. An apply queries them for all steps together
- * once the transaction starts. `latest` needs the newest version in any case. */
+/* A plan reports which versions would be installed. An apply queries them for all steps together once the transaction starts. `latest` always needs the newest version. */
 static bool find_offers(StepCheck *look, bool unmet, Error *err)
 {
     const PackageStep *step = look->step;
@@ -544,7 +543,7 @@ static bool find_offers(StepCheck *look, bool unmet, Error *err)
         return true;
     }
     if (!planning && package_step_refreshes(look->call, step)) {
-        look->outcome->unknown = true; /* only a refreshed index can tell */
+        look->outcome->unknown = true; /* unknown until the index has been refreshed */
         return true;
     }
     look->offers = ARENA_ARRAY(look->call->arena, PackageOffer, step->count);
@@ -560,8 +559,7 @@ static const char *names_param(Call *call)
     return call_has(call, "pkgs") ? "pkgs" : "name";
 }
 
-/* During a plan a package that no repository offers may become available through a repository that
- * is yet to be added, or through a newer index: the step refreshes it before it fails. */
+/* During a plan, a package that is not available may become available through a repository that an earlier step adds, or through a newer index, because the step refreshes the index before it fails. */
 static bool may_be_offered_later(StepCheck *look, Str name, const Error *err)
 {
     Call *call = look->call;
@@ -654,7 +652,7 @@ static bool check_removable(StepCheck *look, Error *err)
         return true;
     }
     if (!step->backend->simulate(look->call, &change, changes, err)) {
-        /* The package manager may not be installed yet, and a repair that runs first may help. */
+        /* The package manager may not be installed yet, or a repair that runs first may help. */
         return err->kind != ERROR_OS || look->database->interrupted ||
                call_blame(look->call, names_param(look->call));
     }
@@ -668,8 +666,7 @@ static bool check_removable(StepCheck *look, Error *err)
     return true;
 }
 
-/* During a plan, asks the package manager whether everything can be installed without removing
- * other packages. If it cannot simulate that, the run will find out. */
+/* During a plan, asks the package manager whether everything can be installed without removing other packages. If it cannot simulate that, problems are found only by the run. */
 static bool check_installable(StepCheck *look, Error *err)
 {
     Call *call = look->call;

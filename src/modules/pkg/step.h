@@ -50,15 +50,15 @@ typedef struct PackageStep {
             .fallback = "5m", .help = "how long to wait for other processes that change packages" \
     }
 
-/* Reads all parameters of the action; the caller sets `removes` and `latest`. Fails if a parameter
- * is invalid, and with ERROR_UNAVAILABLE if there is no package manager. */
-/* Checks the names of packages as far as that does not depend on the package manager. */
+/* Checks the names of packages as far as that is possible without knowing the package manager. */
 bool package_step_verify(Arena *arena, const Action *action, const Value *params, const char **at,
                          Error *err);
+/* Reads all parameters of the action; the caller sets `removes` and `latest`. Fails if a parameter
+ * is invalid, and with ERROR_UNAVAILABLE if there is no package manager. */
 MUST_CHECK bool package_step_read(Call *call, PackageStep *out, Error *err);
 /* Reads only the package manager and the options, no packages. */
 MUST_CHECK bool package_step_options(Call *call, PackageStep *out, Error *err);
-/* The options of the step, without packages. */
+/* Returns the options of the step, without packages. */
 PackageChange package_step_change(const PackageStep *step);
 /* The complete check of a step that installs or removes packages; stores `step` for apply. */
 MUST_CHECK bool package_step_check(Call *call, PackageStep *step, Outcome *outcome, Error *err);
@@ -66,7 +66,7 @@ MUST_CHECK bool package_step_check(Call *call, PackageStep *step, Outcome *outco
  * true if it did. */
 bool package_check_interruption(Call *call, const PackageBackend *backend,
                                 const PackageDatabase *database, Outcome *outcome);
-/* Reports the completed repair; `wrong` describes the interruption. */
+/* Reports a completed repair; `wrong` describes what was repaired. */
 void package_note_repair(Call *call, Outcome *outcome, const PackageBackend *backend, Str wrong);
 /* Adds claims for what packages may provide besides themselves. */
 void package_add_provided_claims(Arena *arena, List *claims);

@@ -1,13 +1,13 @@
 /* One transaction of the package manager for many steps.
  *
  * Steps that differ only in their packages form a batch (can_batch). A batch takes the lock,
- * completes interrupted operations, refreshes the index if a member needs it, chooses versions,
- * and runs one change for all members. The exit code does not decide who failed: the database is
- * read again, and a member whose packages are not as requested is open. If several are open,
- * those that the output does not blame are tried again without the others; if it blames none or
- * all of them, the two halves are tried (attempt_parts). Each attempt may undo an earlier one,
- * so its items include what other members already have. Changes are the difference of the
- * database before and after. */
+ * completes interrupted operations, refreshes the index if a member needs it, chooses versions, and
+ * runs one change for all members. The exit code does not show which members failed: the database
+ * is read again, and a member whose packages are not as requested is unfinished. If several are
+ * unfinished, those that the output does not blame are retried without the others; if it blames
+ * none or all of them, each half is retried separately (retry_in_parts). An attempt could undo an
+ * earlier one, so its items include what other members have already achieved. The reported changes
+ * are the difference between the databases before and after. */
 #include "modules/pkg/transaction.h"
 
 #include "modules/pkg/index.h"
@@ -16,25 +16,25 @@
 enum {
     /* after this many identical failures of single steps, look for a common cause */
     SAME_FAILURES = 2,
-    OUTPUT_TAIL = 16 << 10 /* bytes of output that a failed step reports */
+    OUTPUT_TAIL = 16 << 10 /* maximum size of the output that a failed step reports, in bytes */
 };
 
 /* One step of a transaction. */
 typedef struct Member {
     MergedCall *merged;
     PackageStep *step;
-    bool refresh_failed; /* continues, possibly with an outdated index */
+    bool refresh_failed; /* continue, possibly with an outdated index */
 } Member;
 
 typedef struct Batch {
     Call call; /* call of the first member, with the timeout of all members */
     const PackageBackend *backend;
-    PackageChange like; /* options that all members share */
+    PackageChange options; /* options that all members share */
     Member *members;
     uint32_t count;
     int64_t deadline_us; /* for acquiring the lock */
-    PackageLock *turn;
-    PackageDatabase *before, *now;
+    PackageLock *lock;
+    PackageDatabase *before, *current;
     Str repaired;
     bool repair_failed;
     Error last_failure;
@@ -58,7 +58,7 @@ static void fail_all(Batch *batch, const Error *err)
     }
 }
 
-/* The version that `latest` would install, for a resolved request. */
+/* Returns the version that `latest` would install, for a resolved request. */
 static Str candidate_of(const PackageStep *step, const PackageRequest *request)
 {
     return step->latest ? request->target : STR_EMPTY;
@@ -66,7 +66,7 @@ static Str candidate_of(const PackageStep *step, const PackageRequest *request)
 
 static bool request_is_met(Batch *batch, const Member *member, const PackageRequest *request)
 {
-    return package_request_is_met(&batch->call, member->step, request, batch->now,
+    return package_request_is_met(&batch->call, member->step, request, batch->current,
                                   candidate_of(member->step, request));
 }
 
@@ -86,8 +86,8 @@ static bool recheck(Batch *batch, Error *err)
     if (!database_get(&batch->call, batch->backend, &now, err)) {
         return false;
     }
-    database_unref(batch->now);
-    batch->now = now;
+    database_unref(batch->current);
+    batch->current = now;
     return true;
 }
 
@@ -100,7 +100,7 @@ static bool needs_refresh(Batch *batch, const Member *member)
            package_step_refreshes(&batch->call, member->step);
 }
 
-/* Members with `refresh: true` fail if this does; the others continue with the existing index. */
+/* Members with `refresh: true` fail if the refresh fails; the others continue with the existing index. */
 static void refresh_for_all(Batch *batch)
 {
     bool wanted = false;
@@ -126,7 +126,7 @@ typedef VEC(PackageOffer) Offers;
 
 static void want_offer(Batch *batch, StrMap *wanted, Offers *offers, Str name)
 {
-    name = database_name(batch->now, name);
+    name = database_name(batch->current, name);
     if (str_map_put(wanted, name, NULL)) {
         VEC_PUSH(batch->call.arena, offers, (PackageOffer){ .name = name });
     }
@@ -149,7 +149,7 @@ static bool find_offers(Batch *batch, StrMap *by_name, Error *err)
         }
         latest = latest || member->step->latest;
     }
-    if (offers.len > 0 && !index_find(&batch->call, batch->backend, latest ? batch->now : NULL,
+    if (offers.len > 0 && !index_find(&batch->call, batch->backend, latest ? batch->current : NULL,
                                       offers.items, offers.len, err)) {
         return false;
     }
@@ -164,22 +164,23 @@ static bool member_resolve(Batch *batch, Member *member, const StrMap *offers, E
     PackageStep *step = member->step;
     for (uint32_t i = 0; i < step->count; i++) {
         PackageRequest *request = &step->requests[i];
-        const PackageOffer *offer = str_map_find(offers, database_name(batch->now, request->name));
+        const PackageOffer *offer =
+            str_map_find(offers, database_name(batch->current, request->name));
         if (offer == NULL) {
             continue; /* already satisfied */
         }
         if ((step->latest &&
-             !package_request_resolve(&batch->call, step, request, batch->now, offer, err)) ||
+             !package_request_resolve(&batch->call, step, request, batch->current, offer, err)) ||
             (!request_is_met(batch, member, request) &&
-             (!package_request_check(step, request, batch->now, false, err) ||
-              !package_request_resolve(&batch->call, step, request, batch->now, offer, err)))) {
+             (!package_request_check(step, request, batch->current, false, err) ||
+              !package_request_resolve(&batch->call, step, request, batch->current, offer, err)))) {
             return false;
         }
     }
     return true;
 }
 
-/* Excludes what is not available. `*missing`: a newer index might have it. */
+/* Excludes packages that are not available. Sets `*missing` if a newer index might contain them. */
 static bool resolve_all(Batch *batch, bool last, bool *missing, Error *err)
 {
     StrMap offers;
@@ -213,7 +214,7 @@ static bool possible_removals(Batch *batch)
             const PackageRequest *request = &member->step->requests[k];
             Error why;
             if (!request_is_met(batch, member, request) &&
-                !package_request_check(member->step, request, batch->now, false, &why)) {
+                !package_request_check(member->step, request, batch->current, false, &why)) {
                 member_fail(member, &why);
             }
         }
@@ -224,7 +225,7 @@ static bool possible_removals(Batch *batch)
 static bool resolve(Batch *batch, Error *err)
 {
     bool missing;
-    if (batch->like.operation == PACKAGES_REMOVE) {
+    if (batch->options.operation == PACKAGES_REMOVE) {
         return possible_removals(batch);
     }
     bool fresh = index_is_fresh(&batch->call, batch->backend);
@@ -246,10 +247,10 @@ static bool resolve(Batch *batch, Error *err)
 
 static bool prepare(Batch *batch, Error *err)
 {
-    if (!packages_lock(&batch->call, batch->backend, batch->deadline_us, &batch->turn, err) ||
+    if (!packages_lock(&batch->call, batch->backend, batch->deadline_us, &batch->lock, err) ||
         !database_get(&batch->call, batch->backend, &batch->before, err) || !recheck(batch, err) ||
-        !packages_repair(&batch->call, batch->backend, batch->turn, &batch->like, &batch->now,
-                         &batch->repaired, err)) {
+        !packages_repair(&batch->call, batch->backend, batch->lock, &batch->options,
+                         &batch->current, &batch->repaired, err)) {
         return false;
     }
     refresh_for_all(batch);
@@ -275,14 +276,13 @@ typedef VEC(PackageItem) Items;
 
 static void add_item(Batch *batch, StrMap *known, Items *items, Str name, Str version)
 {
-    name = database_name(batch->now, name);
+    name = database_name(batch->current, name);
     if (str_map_put(known, name, NULL)) {
         VEC_PUSH(batch->call.arena, items, (PackageItem){ name, version });
     }
 }
 
-/* The packages to change for these members, plus those already changed for other members that this
- * change might undo. */
+/* Lists the packages to change for these members, and those that were already changed for other members and that this change might undo. */
 static Items list_items(Batch *batch, const Members *members)
 {
     Items items = { 0 };
@@ -296,13 +296,13 @@ static Items list_items(Batch *batch, const Members *members)
             }
         }
     }
-    bool keeps = batch->like.allow_removals && members->len < batch->count;
+    bool keeps = batch->options.allow_removals && members->len < batch->count;
     for (uint32_t i = 0; keeps && i < batch->count; i++) {
         const Member *member = &batch->members[i];
         for (uint32_t k = 0; !member->merged->failed && k < member->step->count; k++) {
             const PackageRequest *request = &member->step->requests[k];
             if (request_is_met(batch, member, request) &&
-                database_find(batch->now, request->name) != NULL) {
+                database_find(batch->current, request->name) != NULL) {
                 add_item(batch, &known, &items, request->name, request->target);
             }
         }
@@ -325,7 +325,7 @@ static void explain(Batch *batch, Member *member, const ProcessResult *result, E
     Call *call = member->merged->call;
     Str name = unmet_name(batch, member);
     if (result->ending != PROCESS_EXITED) {
-        process_failure(call->arena, result, batch->like.timeout_ms, err);
+        process_failure(call->arena, result, batch->options.timeout_ms, err);
         error_wrap(err, "%s", batch->backend->name);
         return;
     }
@@ -358,7 +358,7 @@ static void fail_with_output(Batch *batch, Member *member, const ProcessResult *
     member_fail(member, &err);
 }
 
-/* Compares the messages without the name: equal ones have a common cause. */
+/* Compares the messages, ignoring the names: equal messages have a common cause. */
 static bool is_same_failure(const Error *a, const Error *b)
 {
     const char *x = strstr(a->text, " could not be "), *y = strstr(b->text, " could not be ");
@@ -372,7 +372,7 @@ static void note_failure(Batch *batch, const Error *err)
     batch->last_failure = *err;
 }
 
-/* Failed scripts that the package manager reports only as warnings are warnings of the step. */
+/* Adds a warning to the step for each failed script that the package manager reports only as a warning. */
 static void note_warnings(Batch *batch, const Members *members, Str output)
 {
     for (uint32_t i = 0; i < members->len && batch->backend->find_warning != NULL; i++) {
@@ -395,7 +395,7 @@ static bool run_members(Batch *batch, const Members *members, ProcessResult *res
 {
     Items items = list_items(batch, members);
     Error err;
-    PackageChange change = batch->like;
+    PackageChange change = batch->options;
     change.items = items.items;
     change.count = items.len;
     bool ok =
@@ -427,9 +427,8 @@ static bool is_suspect(Batch *batch, const Member *member, Str output)
 
 static void attempt(Batch *batch, const Members *wanted);
 
-/* Members without blame go first, together. If none or all are to blame, bisect until the culprit
- * is found: usually one among many. */
-static void attempt_parts(Batch *batch, const Members *members, Str output)
+/* Members that are not blamed are retried first, together. If none or all are blamed, bisects until the failing member is found; usually it is one among many. */
+static void retry_in_parts(Batch *batch, const Members *members, Str output)
 {
     Members parts[2] = { 0 };
     for (uint32_t i = 0; i < members->len; i++) {
@@ -446,15 +445,14 @@ static void attempt_parts(Batch *batch, const Members *members, Str output)
     attempt(batch, &parts[1]);
 }
 
-/* Completes what a failed transaction left partially installed, since it would block the next
- * one. */
+/* Completes the installation of packages that a failed transaction left partially installed, since they would block the next one. */
 static void repair_after(Batch *batch)
 {
     Str repaired;
-    Error err; /* if the repair fails, the next attempt will show */
+    Error err; /* a failure of the repair is reported by the next attempt */
     PackageLock turn = { .repair_failed = batch->repair_failed };
-    if (!packages_repair(&batch->call, batch->backend, &turn, &batch->like, &batch->now, &repaired,
-                         &err)) {
+    if (!packages_repair(&batch->call, batch->backend, &turn, &batch->options, &batch->current,
+                         &repaired, &err)) {
         return;
     }
     batch->repair_failed = turn.repair_failed;
@@ -467,7 +465,7 @@ static void attempt(Batch *batch, const Members *wanted)
     if (members.len == 0) {
         return;
     }
-    /* The remaining members might succeed, but finding out which is not worth the time. */
+    /* Some of the remaining members might succeed, but finding out which is not worth the time. */
     bool common = batch->same_failures >= SAME_FAILURES;
     if (!run_members(batch, &members, &result)) {
         return;
@@ -476,7 +474,7 @@ static void attempt(Batch *batch, const Members *wanted)
     if (open.len > 1 && !common && result.ending == PROCESS_EXITED &&
         !call_canceled(&batch->call)) {
         repair_after(batch);
-        attempt_parts(batch, &open, result.out);
+        retry_in_parts(batch, &open, result.out);
         return;
     }
     for (uint32_t i = 0; i < open.len; i++) {
@@ -509,9 +507,9 @@ static void note_change(Call *call, Outcome *outcome, const PackageDatabase *bef
     }
 }
 
-static void note_for(Batch *batch, Member *member, Str name)
+static void record_change_for(Batch *batch, Member *member, Str name)
 {
-    note_change(member->merged->call, member->merged->outcome, batch->before, batch->now, name);
+    note_change(member->merged->call, member->merged->outcome, batch->before, batch->current, name);
 }
 
 static void list_changed(Arena *arena, const PackageDatabase *before, const PackageDatabase *now,
@@ -550,13 +548,13 @@ static void note_needs(Batch *batch, Member *member, StrMap *changed, Str name)
     list_push(arena, queue, value_string(name));
     for (uint32_t at = 0; at < queue->len; at++) {
         Str next = value_str(queue->items[at]);
-        const Package *package = database_find_installed(batch->now, next);
+        const Package *package = database_find_installed(batch->current, next);
         next = package == NULL ? next : package->name;
         if (at > 0 && !str_map_remove(changed, next)) {
             continue;
         }
         if (at > 0) {
-            note_for(batch, member, next);
+            record_change_for(batch, member, next);
         }
         if (package != NULL) {
             batch->backend->list_needs(arena, package, queue);
@@ -567,15 +565,15 @@ static void note_needs(Batch *batch, Member *member, StrMap *changed, Str name)
 static void note_all_changes(Batch *batch)
 {
     StrMap changed;
-    list_changed(batch->call.arena, batch->before, batch->now, &changed);
+    list_changed(batch->call.arena, batch->before, batch->current, &changed);
     Member *first = NULL;
     for (uint32_t i = 0; i < batch->count; i++) {
         Member *member = &batch->members[i];
         member->merged->outcome->changes = NULL;
         for (uint32_t k = 0; k < member->step->count; k++) {
-            Str name = database_name(batch->now, member->step->requests[k].name);
+            Str name = database_name(batch->current, member->step->requests[k].name);
             if (str_map_remove(&changed, name)) {
-                note_for(batch, member, name);
+                record_change_for(batch, member, name);
             }
         }
         first = first == NULL && member->merged->outcome->changed ? member : first;
@@ -583,7 +581,7 @@ static void note_all_changes(Batch *batch)
     for (uint32_t i = 0; i < batch->count && batch->backend->list_needs != NULL; i++) {
         Member *member = &batch->members[i];
         for (uint32_t k = 0; !member->step->removes && k < member->step->count; k++) {
-            Str name = database_name(batch->now, member->step->requests[k].name);
+            Str name = database_name(batch->current, member->step->requests[k].name);
             if (member->merged->outcome->changed) {
                 note_needs(batch, member, &changed, name);
             }
@@ -592,18 +590,18 @@ static void note_all_changes(Batch *batch)
     first = first == NULL ? &batch->members[0] : first;
     StrMapEntry *entry;
     for (uint32_t at = 0; (entry = str_map_next(&changed, &at)) != NULL;) {
-        note_for(batch, first, entry->key);
+        record_change_for(batch, first, entry->key);
     }
 }
 
-/* Packages that a step requests count as manually installed. */
+/* Marks the packages that steps request as manually installed. */
 static void mark_manual(Batch *batch)
 {
     VEC(Str) names = { 0 };
     for (uint32_t i = 0; i < batch->count; i++) {
         Member *member = &batch->members[i];
         for (uint32_t k = 0; k < member->step->count; k++) {
-            const Package *package = database_find(batch->now, member->step->requests[k].name);
+            const Package *package = database_find(batch->current, member->step->requests[k].name);
             if (!member->merged->failed && package != NULL && package->automatic &&
                 package->condition == PACKAGE_INSTALLED) {
                 VEC_PUSH(batch->call.arena, &names, package->name);
@@ -626,16 +624,16 @@ static void mark_manual(Batch *batch)
 static void conclude(Batch *batch)
 {
     note_all_changes(batch);
-    if (batch->like.operation == PACKAGES_INSTALL) {
+    if (batch->options.operation == PACKAGES_INSTALL) {
         mark_manual(batch);
     }
     MergedCall *first = batch->members[0].merged;
     if (batch->repaired.len > 0) {
         package_note_repair(first->call, first->outcome, batch->backend, batch->repaired);
-    } else if (batch->now->interrupted) {
+    } else if (batch->current->interrupted) {
         first->outcome->comment =
             arena_format(first->call->arena, "%" STR_FMT ", and repairing it failed",
-                         STR_ARG(batch->now->interruption));
+                         STR_ARG(batch->current->interruption));
     }
     for (uint32_t i = 0; i < batch->count; i++) {
         Member *member = &batch->members[i];
@@ -670,7 +668,7 @@ static void run_batch(Batch *batch)
     }
     packages_unlock(&batch->call);
     database_unref(batch->before);
-    database_unref(batch->now);
+    database_unref(batch->current);
 }
 
 /* --- Batching -------------------------------------------------------------------------------- */
@@ -706,8 +704,8 @@ static Batch take_batch(Member *left, uint32_t *count)
         batch.call.timeout_ms = longer(batch.call.timeout_ms, left[i].merged->call->timeout_ms);
     }
     *count = rest;
-    batch.like = package_step_change(like);
-    batch.like.timeout_ms = batch.call.timeout_ms;
+    batch.options = package_step_change(like);
+    batch.options.timeout_ms = batch.call.timeout_ms;
     batch.deadline_us = packages_deadline_us(&batch.call, lock_ms);
     return batch;
 }

@@ -85,7 +85,7 @@ static int dpkg_weight(Str rest)
     return c == '~' ? -1 : ascii_is_alpha((char)c) ? c : c + 256;
 }
 
-/* Compares alternating runs of nondigits and digits. */
+/* Compares alternating sequences of nondigits and digits. */
 static int dpkg_compare_part(Str a, Str b)
 {
     while (a.len > 0 || b.len > 0) {
@@ -257,7 +257,7 @@ static const struct {
 } relations[] = {
     /* Longer operators first. */
     { STR(">="), VERSION_AT_LEAST }, { STR("<="), VERSION_AT_MOST }, { STR("=="), VERSION_EQUAL },
-    { STR("!="), VERSION_UNEQUAL },  { STR(">"), VERSION_MORE },     { STR("<"), VERSION_LESS },
+    { STR("!="), VERSION_UNEQUAL },  { STR(">"), VERSION_GREATER },  { STR("<"), VERSION_LESS },
     { STR("="), VERSION_EQUAL },
 };
 
@@ -273,7 +273,7 @@ static bool read_relation(Str *text, VersionRelation *out)
     return false;
 }
 
-/* Accepts what any of the package managers allows in a version. */
+/* Accepts anything that one of the package managers allows in a version. */
 static bool is_version(Str text)
 {
     for (size_t i = 0; i < text.len; i++) {
@@ -373,7 +373,7 @@ static bool relation_holds(VersionRelation relation, int difference)
     case VERSION_UNEQUAL: return difference != 0;
     case VERSION_LESS: return difference < 0;
     case VERSION_AT_MOST: return difference <= 0;
-    case VERSION_MORE: return difference > 0;
+    case VERSION_GREATER: return difference > 0;
     case VERSION_AT_LEAST: break;
     }
     return difference >= 0;

@@ -1,4 +1,4 @@
-/* Package versions: how package managers order them, and which ones a site can specify. Pure. */
+/* Package versions: how package managers order them, and how a site can specify them. Pure. */
 #pragma once
 
 #include "base/arena.h"
@@ -27,7 +27,7 @@ typedef enum VersionRelation {
     VERSION_UNEQUAL,
     VERSION_LESS,
     VERSION_AT_MOST,
-    VERSION_MORE,
+    VERSION_GREATER,
     VERSION_AT_LEAST,
 } VersionRelation;
 
@@ -35,7 +35,7 @@ enum {
     VERSION_TERMS_MAX = 8
 };
 
-/* A set of accepted versions. Zeroed: any. */
+/* A set of accepted versions; if zeroed, any version. */
 typedef struct VersionSpec {
     Str text; /* as written; empty: any */
     Str pattern;

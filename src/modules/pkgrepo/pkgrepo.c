@@ -10,12 +10,12 @@
 /* --- Locations of repositories and keys ------------------------------------------------------ */
 
 typedef struct RepoLocation {
-    const char *provider;  /* package manager */
-    const char *directory; /* directory of the repository files */
-    const char *ending;    /* suffix of the repository files */
-    const char *other;     /* alternative suffix; NULL: none */
-    const char *keys;      /* directory of the keys */
-    const char *key_start; /* prefix of the key files */
+    const char *provider;     /* package manager */
+    const char *directory;    /* directory of the repository files */
+    const char *suffix;       /* suffix of the repository files */
+    const char *other_suffix; /* alternative suffix; NULL: none */
+    const char *keys;         /* directory of the keys */
+    const char *key_start;    /* prefix of the key files */
 } RepoLocation;
 
 static const RepoLocation places[] = {
@@ -71,10 +71,10 @@ static void repo_claims(Arena *arena, Value name, Value provider, List *claims)
             continue;
         }
         claims_add(arena, claims,
-                   "path:", repo_source_path(arena, place, value_str(name), place->ending));
-        if (place->other != NULL) {
-            claims_add(arena, claims,
-                       "path:", repo_source_path(arena, place, value_str(name), place->other));
+                   "path:", repo_source_path(arena, place, value_str(name), place->suffix));
+        if (place->other_suffix != NULL) {
+            claims_add(arena, claims, "path:",
+                       repo_source_path(arena, place, value_str(name), place->other_suffix));
         }
         claims_add(arena, claims, "path:", repo_key_path(arena, place, value_str(name), true));
         claims_add(arena, claims, "path:", repo_key_path(arena, place, value_str(name), false));
@@ -146,14 +146,14 @@ static Target file_target(Str path, Str content, bool secret)
                       .uid = HOST_KEEP_ID,
                       .gid = HOST_KEEP_ID,
                       .parents = true,
-                      .is_whole = true,
+                      .is_complete_content = true,
                       .new_mode = FILE_MODE_NEW };
     Value text = value_string(content);
     target_set_content(&target, secret ? value_with_secret(text) : text);
     return target;
 }
 
-/* The apt of Debian 11 is too old for it. */
+/* The apt of Debian 11 does not support embedded keys. */
 static bool apt_reads_keys(Call *call)
 {
     AUTO(PackageDatabase) *database = NULL;
@@ -182,7 +182,7 @@ static bool count_keys(Call *call, uint32_t *out, Error *err)
            error_set(err, ERROR_INVALID, "a trusted repository does not need a key");
 }
 
-static bool read_alone(Call *call, Error *err)
+static bool verify_params(Call *call, Error *err)
 {
     uint32_t given;
     RepoKey ignored;
@@ -194,7 +194,7 @@ static bool read_alone(Call *call, Error *err)
             repo_key_parse(call->arena, call_str(call, "key"), &ignored, err) ||
             call_blame(call, "key"));
 }
-CALL_VERIFY(repo_managed_verify, read_alone)
+CALL_VERIFY(repo_managed_verify, verify_params)
 
 static bool read_key(Call *call, Managed *managed, RepoSource *source, Error *err)
 {
@@ -237,7 +237,7 @@ static bool holds_secret(const Call *call)
 
 static bool read_source(Call *call, Managed *managed, Error *err)
 {
-    bool is_apt = managed->place->other != NULL;
+    bool is_apt = managed->place->other_suffix != NULL;
     bool oneline = is_apt && str_eq(call_str(call, "format"), STR("oneline"));
     RepoSource source = {
         .name = call_str(call, "name"),
@@ -264,11 +264,12 @@ static bool read_source(Call *call, Managed *managed, Error *err)
         return false;
     }
     Str path = repo_source_path(call->arena, managed->place, source.name,
-                                oneline ? managed->place->other : managed->place->ending);
+                                oneline ? managed->place->other_suffix : managed->place->suffix);
     managed->source = file_target(path, text, holds_secret(call));
     if (is_apt) {
-        managed->stale = repo_source_path(call->arena, managed->place, source.name,
-                                          oneline ? managed->place->ending : managed->place->other);
+        managed->stale =
+            repo_source_path(call->arena, managed->place, source.name,
+                             oneline ? managed->place->suffix : managed->place->other_suffix);
     }
     return true;
 }
@@ -358,7 +359,7 @@ static const ParamSpec repo_absent_params[] = {
 
 typedef VEC(Str) Paths;
 
-static bool add_if_there(Call *call, Str path, Paths *paths, Error *err)
+static bool add_if_exists(Call *call, Str path, Paths *paths, Error *err)
 {
     FileInfo info;
     if (!host_stat(call->host, path, &info, err)) {
@@ -405,15 +406,16 @@ static bool key_is_used(Call *call, const RepoLocation *place, Str key, const Pa
 static bool find_paths(Call *call, const RepoLocation *place, Str name, Paths *paths, Error *err)
 {
     Arena *arena = call->arena;
-    if (!add_if_there(call, repo_source_path(arena, place, name, place->ending), paths, err) ||
-        (place->other != NULL &&
-         !add_if_there(call, repo_source_path(arena, place, name, place->other), paths, err))) {
+    if (!add_if_exists(call, repo_source_path(arena, place, name, place->suffix), paths, err) ||
+        (place->other_suffix != NULL &&
+         !add_if_exists(call, repo_source_path(arena, place, name, place->other_suffix), paths,
+                        err))) {
         return false;
     }
     for (int armored = 0; armored < 2; armored++) {
         Str key = repo_key_path(arena, place, name, armored != 0);
         if (!is_among(paths, key) && !key_is_used(call, place, key, paths) &&
-            !add_if_there(call, key, paths, err)) {
+            !add_if_exists(call, key, paths, err)) {
             return false;
         }
     }

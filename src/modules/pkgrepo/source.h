@@ -1,4 +1,4 @@
-/* A package repository, formatted as the files of package managers. Pure. */
+/* Formats package repositories as files of package managers. Pure. */
 #pragma once
 
 #include "base/arena.h"
@@ -16,11 +16,12 @@ typedef struct RepoSource {
     Str name;
     RepoFormat format;
     Str description;
-    const List *types, *uris, *suites, *components, *architectures; /* of strings; NULL: none */
-    Str mirrorlist;                                                 /* for REPO_RPM */
-    Str key_path; /* path of the key file; empty: none */
-    Str key_text; /* alternatively the key itself, armored; REPO_DEB822 only */
-    bool trusted; /* accept unsigned packages */
+    const List *types, *uris, *suites, *components,
+        *architectures; /* lists of strings; NULL: none */
+    Str mirrorlist;     /* only for REPO_RPM */
+    Str key_path;       /* path of the key file; empty: none */
+    Str key_text;       /* alternatively the key itself, armored; REPO_DEB822 only */
+    bool trusted;       /* accept unsigned packages */
     bool disabled;
     bool refreshes;     /* zypper's "autorefresh" */
     int64_t priority;   /* 0: none */

@@ -1,4 +1,4 @@
-/* service.ensure: whether a unit runs, and whether it starts at boot. */
+/* service.ensure: starts, stops, enables, disables and masks units. */
 #include "modules/service/ensure.h"
 
 #include "modules/service/actions.h"
@@ -25,16 +25,15 @@ const ParamSpec ensure_params[] = {
 };
 
 typedef struct Ensure {
-    Wanted wanted;
-    Found found;
-    Todo todo;
+    ServiceRequest request;
+    ServiceState state;
+    ServicePlan plan;
     bool started; /* by apply, in this run */
 } Ensure;
 
 /* --- In another root ---------------------------------------------------------------------- */
 
-/* In another root nothing runs, but units can be enabled. The systemctl of that root does it
- * inside the root, so that no path leads out of it. */
+/* In another root nothing runs, but units can be enabled. The systemctl of that root does that, chrooted, so that no path leads out of the root. */
 
 static const char *const offline[] = { "SYSTEMD_OFFLINE=1", NULL };
 
@@ -56,8 +55,7 @@ static bool systemctl(Call *call, const char *verb, Str name, ProcessResult *out
                        out, err);
 }
 
-/* is-enabled reports the state as a word and as its exit code; without --quiet it prints the
- * word. */
+/* is-enabled prints the state as a word and also reports it through its exit code. */
 static bool query_state(Call *call, Str name, ProcessResult *out, Error *err)
 {
     const char *unit = arena_copy_c(call->arena, name);
@@ -66,16 +64,17 @@ static bool query_state(Call *call, Str name, ProcessResult *out, Error *err)
         err);
 }
 
-static bool root_read_state(Call *call, const Wanted *wanted, Found *out, Error *err)
+static bool root_read_state(Call *call, const ServiceRequest *request, ServiceState *out,
+                            Error *err)
 {
     ProcessResult result;
-    *out = (Found){ .unit.name = wanted->name };
+    *out = (ServiceState){ .unit.name = request->name };
     if (!tool_exists(call, "systemctl")) {
         return call_report_missing_program(call, "systemctl") ||
                error_set(err, ERROR_UNAVAILABLE, "no systemctl found in the root '%s'",
                          host_root(call->host));
     }
-    if (!query_state(call, wanted->name, &result, err)) {
+    if (!query_state(call, request->name, &result, err)) {
         return false;
     }
     Str state = str_trim(result.out);
@@ -83,8 +82,8 @@ static bool root_read_state(Call *call, const Wanted *wanted, Found *out, Error 
     return true;
 }
 
-static bool root_apply(Call *call, const Wanted *wanted, const Todo *todo, Outcome *outcome,
-                       Error *err)
+static bool root_apply(Call *call, const ServiceRequest *request, const ServicePlan *plan,
+                       Outcome *outcome, Error *err)
 {
     static const struct {
         UnitFileChange change;
@@ -97,10 +96,10 @@ static bool root_apply(Call *call, const Wanted *wanted, const Todo *todo, Outco
     };
     for (size_t i = 0; i < COUNT_OF(order); i++) {
         ProcessResult result;
-        if (!todo->changes_file[order[i].change]) {
+        if (!plan->changes_file[order[i].change]) {
             continue;
         }
-        if (!systemctl(call, order[i].verb, wanted->name, &result, err)) {
+        if (!systemctl(call, order[i].verb, request->name, &result, err)) {
             return false;
         }
         outcome->changed = true;
@@ -115,15 +114,16 @@ static bool root_apply(Call *call, const Wanted *wanted, const Todo *todo, Outco
 
 /* --- Current state --------------------------------------------------------------------------- */
 
-static bool read_state(Manager *manager, const Wanted *wanted, Found *out, Error *err)
+static bool read_state(Manager *manager, const ServiceRequest *request, ServiceState *out,
+                       Error *err)
 {
-    *out = (Found){ .unit.name = wanted->name };
-    bool has_state = !unit_name_is_template(wanted->name);
-    if (has_state && !manager_get_unit(manager, wanted->name, &out->unit, err)) {
+    *out = (ServiceState){ .unit.name = request->name };
+    bool has_state = !unit_name_is_template(request->name);
+    if (has_state && !manager_get_unit(manager, request->name, &out->unit, err)) {
         return false;
     }
     /* Determining this reads directories, so it is done only if needed. */
-    bool counts = wanted->has_enabled || wanted->has_masked || !has_state;
+    bool counts = request->has_enabled || request->has_masked || !has_state;
     return !counts || manager_file_state(manager, out->unit.name, &out->file_state, err);
 }
 
@@ -137,12 +137,12 @@ static bool suggest(Manager *manager, Str name, Error *err)
     return false;
 }
 
-/* Adds information that may help to fix it. Always returns false. */
+/* Adds information to the error that may help to fix it. Always returns false. */
 static bool explain(Manager *manager, const Ensure *ensure, Outcome *outcome, Error *err)
 {
-    const UnitStatus *unit = &ensure->found.unit;
+    const UnitStatus *unit = &ensure->state.unit;
     if (err->kind == ERROR_NOT_FOUND) {
-        return suggest(manager, ensure->wanted.name, err);
+        return suggest(manager, ensure->request.name, err);
     }
     if (unit_is_broken(unit)) {
         Str tail = journal_tail(manager->call, &unit->name, 1, 0);
@@ -151,31 +151,32 @@ static bool explain(Manager *manager, const Ensure *ensure, Outcome *outcome, Er
     return false;
 }
 
-/* A missing unit may be created by an earlier step: its own file, or that of its template. */
+/* An earlier step may create a missing unit, through its own file or that of its template. */
 static bool decide(Call *call, Ensure *ensure, Error *err)
 {
-    const Wanted *wanted = &ensure->wanted;
-    if (ensure_decide(wanted, &ensure->found, false, &ensure->todo, err)) {
+    const ServiceRequest *request = &ensure->request;
+    if (ensure_decide(request, &ensure->state, false, &ensure->plan, err)) {
         return true;
     }
     if (err->kind != ERROR_NOT_FOUND) {
         return call_blame(call, "name");
     }
-    Str template = unit_name_template(call->arena, wanted->name);
-    return (call_report_missing(call, "name", "unit", wanted->name) ||
+    Str template = unit_name_template(call->arena, request->name);
+    return (call_report_missing(call, "name", "unit", request->name) ||
             (template.len > 0 && call_report_missing(call, "name", "unit", template))) &&
-           ensure_decide(wanted, &ensure->found, true, &ensure->todo, err);
+           ensure_decide(request, &ensure->state, true, &ensure->plan, err);
 }
 
 static bool check_live(Call *call, Ensure *ensure, Outcome *outcome, Error *err)
 {
     AUTO_CLEAR(Manager) manager;
     if (!manager_open(call, &manager, err) ||
-        !read_state(&manager, &ensure->wanted, &ensure->found, err)) {
+        !read_state(&manager, &ensure->request, &ensure->state, err)) {
         return false;
     }
-    if (!call->planning && ensure->wanted.state == WANT_STARTED &&
-        !unit_watch_recent(&manager, &ensure->found.unit, ensure->wanted.patience.settle_ms, err)) {
+    if (!call->planning && ensure->request.state == DESIRED_STARTED &&
+        !unit_watch_recent(&manager, &ensure->state.unit, ensure->request.timeouts.settle_ms,
+                           err)) {
         return false;
     }
     return decide(call, ensure, err) || explain(&manager, ensure, outcome, err);
@@ -183,38 +184,39 @@ static bool check_live(Call *call, Ensure *ensure, Outcome *outcome, Error *err)
 
 static bool check_root(Call *call, Ensure *ensure, Error *err)
 {
-    if (ensure->wanted.state != WANT_ANY) {
+    if (ensure->request.state != DESIRED_ANY) {
         return error_set(err, ERROR_UNAVAILABLE,
                          "'state' requires the running system and cannot be used in another "
                          "root (--root %s); 'enabled' and 'masked' can",
                          host_root(call->host));
     }
-    return root_read_state(call, &ensure->wanted, &ensure->found, err) && decide(call, ensure, err);
+    return root_read_state(call, &ensure->request, &ensure->state, err) &&
+           decide(call, ensure, err);
 }
 
-static bool read_alone(Call *call, Error *err)
+static bool verify_params(Call *call, Error *err)
 {
-    Wanted ignored;
+    ServiceRequest ignored;
     return ensure_read(call, &ignored, err);
 }
 
 bool ensure_verify(Arena *arena, const Action *action, const Value *params, const char **at,
                    Error *err)
 {
-    return call_verify(arena, action, params, read_alone, at, err);
+    return call_verify(arena, action, params, verify_params, at, err);
 }
 
 bool ensure_check(Call *call, Outcome *outcome, Error *err)
 {
     Ensure *ensure = ARENA_NEW(call->arena, Ensure);
-    if (!ensure_read(call, &ensure->wanted, err)) {
+    if (!ensure_read(call, &ensure->request, err)) {
         return false;
     }
     if (!(host_is_live(call->host) ? check_live(call, ensure, outcome, err)
                                    : check_root(call, ensure, err))) {
         return false;
     }
-    ensure_describe(call, &ensure->wanted, &ensure->found, &ensure->todo, outcome);
+    ensure_describe(call, &ensure->request, &ensure->state, &ensure->plan, outcome);
     outcome->check_data = ensure;
     return true;
 }
@@ -227,19 +229,19 @@ static bool change_files(Manager *manager, Ensure *ensure, Outcome *outcome, Err
     static const UnitFileChange order[] = { UNIT_UNMASK,          UNIT_UNMASK_RUNTIME, UNIT_DISABLE,
                                             UNIT_DISABLE_RUNTIME, UNIT_ENABLE,         UNIT_MASK };
     bool changed = false;
-    Str name = ensure->found.unit.name;
+    Str name = ensure->state.unit.name;
     for (size_t i = 0; i < COUNT_OF(order); i++) {
-        if (ensure->todo.changes_file[order[i]]) {
+        if (ensure->plan.changes_file[order[i]]) {
             if (!manager_change_file(manager, name, order[i], err)) {
                 return error_wrap(err, "%" STR_FMT, STR_ARG(name));
             }
             outcome->changed = changed = true;
         }
     }
-    if (!changed && !ensure->todo.reloads && !ensure->found.unit.needs_reload) {
+    if (!changed && !ensure->plan.reloads && !ensure->state.unit.needs_reload) {
         return true;
     }
-    outcome->changed = outcome->changed || ensure->todo.reloads;
+    outcome->changed = outcome->changed || ensure->plan.reloads;
     return manager_reload(manager, err);
 }
 
@@ -247,8 +249,8 @@ static bool change_files(Manager *manager, Ensure *ensure, Outcome *outcome, Err
 static bool confirm_files(Manager *manager, Ensure *ensure, Error *err)
 {
     Str state;
-    Str name = ensure->found.unit.name;
-    if (!ensure->todo.changes_file[UNIT_ENABLE]) {
+    Str name = ensure->state.unit.name;
+    if (!ensure->plan.changes_file[UNIT_ENABLE]) {
         return true;
     }
     return manager_file_state(manager, name, &state, err) &&
@@ -275,13 +277,13 @@ static void report_triggers(Manager *manager, const UnitStatus *unit, Outcome *o
 
 static bool act(Manager *manager, Ensure *ensure, Outcome *outcome, Error *err)
 {
-    UnitStatus *unit = &ensure->found.unit;
-    if (!unit_job_run(manager, unit, ensure->todo.job, ensure->wanted.patience, outcome, err)) {
+    UnitStatus *unit = &ensure->state.unit;
+    if (!unit_job_run(manager, unit, ensure->plan.job, ensure->request.timeouts, outcome, err)) {
         return false;
     }
-    ensure->started = ensure->todo.job == UNIT_START || ensure->todo.job == UNIT_RESTART;
+    ensure->started = ensure->plan.job == UNIT_START || ensure->plan.job == UNIT_RESTART;
     outcome->state = unit_state(unit);
-    if (ensure->todo.job == UNIT_STOP) {
+    if (ensure->plan.job == UNIT_STOP) {
         report_triggers(manager, unit, outcome);
     } else if (!unit_is_running(unit)) {
         outcome_change(manager->call, outcome, "state", value_string(outcome->state),
@@ -295,22 +297,23 @@ bool ensure_apply(Call *call, Outcome *outcome, Error *err)
 {
     Ensure *ensure = outcome->check_data;
     if (!host_is_live(call->host)) {
-        return root_apply(call, &ensure->wanted, &ensure->todo, outcome, err);
+        return root_apply(call, &ensure->request, &ensure->plan, outcome, err);
     }
     AUTO_CLEAR(Manager) manager;
     return manager_open(call, &manager, err) && change_files(&manager, ensure, outcome, err) &&
            confirm_files(&manager, ensure, err) &&
-           (!ensure->todo.acts || act(&manager, ensure, outcome, err));
+           (!ensure->plan.has_job || act(&manager, ensure, outcome, err));
 }
 
 /* --- Reactions ------------------------------------------------------------------------------- */
 
 /* Returns true if the unit has to react to the change, considering its state. */
-static bool must_react(const Call *call, const Wanted *wanted, const Ensure *ensure,
+static bool must_react(const Call *call, const ServiceRequest *request, const Ensure *ensure,
                        const UnitStatus *unit, Str *why_not)
 {
-    bool should_run = wanted->state != WANT_ANY && wanted->state != WANT_STOPPED;
-    if (wanted->state == WANT_STOPPED || wanted->masked || (!should_run && unit_is_stopped(unit))) {
+    bool should_run = request->state != DESIRED_ANY && request->state != DESIRED_STOPPED;
+    if (request->state == DESIRED_STOPPED || request->masked ||
+        (!should_run && unit_is_stopped(unit))) {
         *why_not = STR("not running, so there is nothing to restart");
         return false;
     }
@@ -334,22 +337,22 @@ static void add_comment(Call *call, Outcome *outcome, Str words)
 bool ensure_react(Call *call, Outcome *outcome, Error *err)
 {
     const Ensure *ensure = outcome->check_data; /* NULL at the end of the run */
-    Wanted wanted;
+    ServiceRequest request;
     UnitStatus unit;
     Str why_not = STR_EMPTY;
-    if (!ensure_read(call, &wanted, err)) {
+    if (!ensure_read(call, &request, err)) {
         return false;
     }
-    if (!host_is_live(call->host) || unit_name_is_template(wanted.name)) {
-        return true; /* nothing runs there */
+    if (!host_is_live(call->host) || unit_name_is_template(request.name)) {
+        return true; /* there is nothing to restart */
     }
     AUTO_CLEAR(Manager) manager;
     if (!manager_open(call, &manager, err) ||
-        !manager_get_unit(&manager, wanted.name, &unit, err)) {
+        !manager_get_unit(&manager, request.name, &unit, err)) {
         return false;
     }
     outcome->state = unit_state(&unit);
-    if (!must_react(call, &wanted, ensure, &unit, &why_not)) {
+    if (!must_react(call, &request, ensure, &unit, &why_not)) {
         if (ensure == NULL || !ensure->started) {
             add_comment(call, outcome, why_not);
         }
@@ -358,11 +361,11 @@ bool ensure_react(Call *call, Outcome *outcome, Error *err)
     if (unit.needs_reload && !manager_reload(&manager, err)) {
         return false;
     }
-    UnitJob job = wanted.reload ? UNIT_RELOAD : UNIT_RESTART;
-    if (!unit_job_run(&manager, &unit, job, wanted.patience, outcome, err)) {
+    UnitJob job = request.reload ? UNIT_RELOAD : UNIT_RESTART;
+    if (!unit_job_run(&manager, &unit, job, request.timeouts, outcome, err)) {
         return false;
     }
-    Str words = wanted.reload ? STR("reloaded") : STR("restarted");
+    Str words = request.reload ? STR("reloaded") : STR("restarted");
     add_comment(call, outcome, words);
     outcome_change(call, outcome, "reaction", value_missing(), value_string(words));
     outcome->state = unit_state(&unit);
@@ -383,14 +386,14 @@ const char *ensure_reaction(const Action *action, const Value *params)
 
 bool ensure_since(Call *call, int64_t *out_ms, Error *err)
 {
-    Wanted wanted;
+    ServiceRequest request;
     UnitStatus unit;
-    if (!ensure_read(call, &wanted, err)) {
+    if (!ensure_read(call, &request, err)) {
         return false;
     }
     AUTO_CLEAR(Manager) manager;
     if (!manager_open(call, &manager, err) ||
-        !manager_get_unit(&manager, wanted.name, &unit, err)) {
+        !manager_get_unit(&manager, request.name, &unit, err)) {
         return false;
     }
     *out_ms = unit_is_running(&unit) ? unit.started_ms : 0;
@@ -399,7 +402,7 @@ bool ensure_since(Call *call, int64_t *out_ms, Error *err)
 
 /* --- Claims ---------------------------------------------------------------------------------- */
 
-/* The unit, and what must exist before it: its file, and the package of the same name. */
+/* Claims the unit, and what must exist before it: its file, and the package of the same name. */
 void ensure_claims(Arena *arena, const Value *params, List *claims)
 {
     Str name;

@@ -4,45 +4,45 @@
 
 #include "modules/service/job.h"
 
-typedef enum WantedState {
-    WANT_ANY,
-    WANT_STARTED,
-    WANT_STOPPED,
-    WANT_RESTARTED,
-    WANT_RELOADED,
-} WantedState;
+typedef enum DesiredState {
+    DESIRED_ANY,
+    DESIRED_STARTED,
+    DESIRED_STOPPED,
+    DESIRED_RESTARTED,
+    DESIRED_RELOADED,
+} DesiredState;
 
-typedef struct Wanted {
+typedef struct ServiceRequest {
     Str name; /* full name with suffix */
-    WantedState state;
+    DesiredState state;
     bool has_enabled, enabled;
     bool has_masked, masked;
     bool reload; /* reload in reaction to a change */
-    JobTimeouts patience;
-} Wanted;
+    JobTimeouts timeouts;
+} ServiceRequest;
 
-typedef struct Found {
-    UnitStatus unit; /* `load` is empty: not queried */
+typedef struct ServiceState {
+    UnitStatus unit; /* not queried if `load` is empty */
     Str file_state;  /* see manager_file_state */
-} Found;
+} ServiceState;
 
-typedef struct Todo {
+typedef struct ServicePlan {
     bool changes_file[6]; /* indexed by UnitFileChange, in this order */
     bool reloads;         /* the unit files are as desired, but systemd has not reloaded them */
-    bool acts;
+    bool has_job;
     UnitJob job;
-} Todo;
+} ServicePlan;
 
 /* Reads the parameters. Fails with ERROR_INVALID if they contradict each other. */
-MUST_CHECK bool ensure_read(Call *call, Wanted *out, Error *err);
+MUST_CHECK bool ensure_read(Call *call, ServiceRequest *out, Error *err);
 /* Decides what to do. Fails if that is impossible, with ERROR_NOT_FOUND if there is no such unit;
  * during a plan, an earlier step may still create it. */
-MUST_CHECK bool ensure_decide(const Wanted *wanted, const Found *found, bool planning, Todo *out,
-                              Error *err);
-bool todo_is_empty(const Todo *todo);
+MUST_CHECK bool ensure_decide(const ServiceRequest *request, const ServiceState *found,
+                              bool planning, ServicePlan *out, Error *err);
+bool service_plan_is_empty(const ServicePlan *plan);
 /* Sets changes, comment and the resulting state. */
-void ensure_describe(Call *call, const Wanted *wanted, const Found *found, const Todo *todo,
-                     Outcome *outcome);
+void ensure_describe(Call *call, const ServiceRequest *request, const ServiceState *found,
+                     const ServicePlan *plan, Outcome *outcome);
 
 /* Returns true if a unit file in that state is enabled, or masked. */
 bool file_state_is_enabled(Str state);

@@ -11,9 +11,9 @@
 #include "sys/process.h"
 
 enum {
-    LOOK_MS = 1000,      /* how often to poll for a job whose end was not signaled */
-    NEEDED_MAX = 8,      /* maximum number of failed dependencies to report */
-    CONDITIONS_MAX = 200 /* bytes */
+    POLL_INTERVAL_MS = 1000, /* how often to poll for a job whose end was not signaled */
+    FAILED_NEEDS_MAX = 8,    /* maximum number of failed dependencies that are reported */
+    CONDITIONS_MAX = 200     /* bytes */
 };
 
 static const struct {
@@ -30,14 +30,14 @@ typedef struct JobRun {
     Manager *manager;
     UnitStatus *unit;
     UnitJob job;
-    JobTimeouts patience;
+    JobTimeouts timeouts;
     Str path; /* object path of the job */
     /* "done", "failed", ...; empty: still running, or its end was not signaled */
     Str result;
-    int64_t deadline_us; /* negative: none */
-    int64_t since_us;    /* wall clock time */
-    bool unmet;          /* its conditions did not hold, so nothing was done */
-    BusValue last_end;   /* properties of its service at the last failure; may be empty */
+    int64_t deadline_us;    /* negative: none */
+    int64_t since_us;       /* wall-clock time of the start of the job */
+    bool conditions_failed; /* the conditions of the unit were not met, so nothing was done */
+    BusValue last_failure;  /* properties of its service at the last failure; may be empty */
     Outcome *outcome;
 } JobRun;
 
@@ -98,8 +98,8 @@ static Str describe_failure(JobRun *running)
     if (!manager_get_properties(running->manager, running->unit, &more, &err)) {
         return STR_EMPTY;
     }
-    if (!shows_failure(&more) && shows_failure(&running->last_end)) {
-        more = running->last_end; /* it has been restarted since */
+    if (!shows_failure(&more) && shows_failure(&running->last_failure)) {
+        more = running->last_failure; /* the unit has been restarted since */
     }
     Str result = bus_text(bus_find(&more, "Result"));
     int64_t code = bus_integer(bus_find(&more, "ExecMainCode"));
@@ -153,7 +153,7 @@ static void find_failed_needs(JobRun *running, Names *out)
         if (!bus_get(manager->bus, &of, kinds[i], manager_timeout(manager), arena, &names, &err)) {
             continue;
         }
-        for (uint32_t j = 0; j < names.count && out->len < NEEDED_MAX; j++) {
+        for (uint32_t j = 0; j < names.count && out->len < FAILED_NEEDS_MAX; j++) {
             UnitStatus needed;
             Str name = bus_text(bus_item(&names, j));
             if (manager_get_unit(manager, name, &needed, &err) &&
@@ -196,7 +196,7 @@ static bool fail_late(JobRun *running, Error *err)
                 arena_format(running->manager->call->arena,
                              "after %lld s it is still '%" STR_FMT "' (%" STR_FMT
                              "); systemd continues with the job",
-                             (long long)(running->patience.timeout_ms / 1000),
+                             (long long)(running->timeouts.timeout_ms / 1000),
                              STR_ARG(unit->active), STR_ARG(unit->sub)),
                 err);
 }
@@ -217,17 +217,18 @@ static bool next_signal(JobRun *running, int64_t until_us, BusSignal *out, Error
         until_us = running->deadline_us;
     }
     int64_t left_ms = (until_us - clock_monotonic_us() + 999) / 1000;
-    BusTimeout patience = { .timeout_ms = left_ms > 0 ? left_ms : 1,
+    BusTimeout timeouts = { .timeout_ms = left_ms > 0 ? left_ms : 1,
                             .canceled = manager->call->canceled };
-    if (!bus_wait(manager->bus, patience, manager->call->arena, out, err)) {
+    if (!bus_wait(manager->bus, timeouts, manager->call->arena, out, err)) {
         return false;
     }
     /* Afterward systemd may have unloaded the unit, and these properties with it. */
     const BusValue *properties = bus_item(&out->args, 1);
     const BusValue *condition = bus_find(properties, "ConditionResult");
     if (str_eq(out->member, STR("PropertiesChanged"))) {
-        running->unmet = condition->type == 'b' ? !condition->boolean : running->unmet;
-        running->last_end = shows_failure(properties) ? *properties : running->last_end;
+        running->conditions_failed =
+            condition->type == 'b' ? !condition->boolean : running->conditions_failed;
+        running->last_failure = shows_failure(properties) ? *properties : running->last_failure;
     }
     return true;
 }
@@ -243,10 +244,10 @@ static bool expect_signals(JobRun *running, Error *err)
                          .path = running->unit->path,
                          .interface = "org.freedesktop.DBus.Properties",
                          .member = "PropertiesChanged" };
-    BusTimeout patience = manager_timeout(manager);
+    BusTimeout timeouts = manager_timeout(manager);
     bus_unsubscribe_all(manager->bus);
-    if (!bus_subscribe(manager->bus, &removed, patience, err) ||
-        !bus_subscribe(manager->bus, &changed, patience, err)) {
+    if (!bus_subscribe(manager->bus, &removed, timeouts, err) ||
+        !bus_subscribe(manager->bus, &changed, timeouts, err)) {
         return false;
     }
     /* A reused connection is already subscribed. */
@@ -277,7 +278,7 @@ static bool await_end(JobRun *running, Error *err)
 {
     for (;;) {
         BusSignal signal;
-        if (next_signal(running, clock_monotonic_us() + LOOK_MS * 1000, &signal, err)) {
+        if (next_signal(running, clock_monotonic_us() + POLL_INTERVAL_MS * 1000, &signal, err)) {
             if (str_eq(signal.member, STR("JobRemoved")) &&
                 str_eq(bus_text(bus_item(&signal.args, 1)), running->path)) {
                 running->result = bus_text(bus_item(&signal.args, 3));
@@ -312,7 +313,7 @@ static bool is_inconclusive(const BusValue *more, const UnitStatus *unit)
            (str_eq(type, STR("simple")) || str_eq(type, STR("exec")) || str_eq(type, STR("idle")));
 }
 
-/* Waits while the state does not change. A unit in a transitional state is awaited. */
+/* Waits until the state has not changed for a while. A transitional state is waited out. */
 static bool await_stable(JobRun *running, int64_t until_us, Error *err)
 {
     for (;;) {
@@ -326,7 +327,7 @@ static bool await_stable(JobRun *running, int64_t until_us, Error *err)
         if (between && is_late(running)) {
             return fail_late(running, err);
         }
-        int64_t slice_us = clock_monotonic_us() + LOOK_MS * 1000;
+        int64_t slice_us = clock_monotonic_us() + POLL_INTERVAL_MS * 1000;
         if (!next_signal(running, between || slice_us < until_us ? slice_us : until_us, &signal,
                          err) &&
             err->kind != ERROR_TIMEOUT && !reconnect(running, err)) {
@@ -345,8 +346,7 @@ static void put_condition(Buf *out, const BusValue *one)
                    STR_ARG(bus_text(bus_item(one, 3))));
 }
 
-/* The conditions of the unit ("ConditionPathExists=") that did not hold; all of them if systemd
- * does not record which. */
+/* Describes the conditions of the unit ("ConditionPathExists=") that were not met; all of them if systemd does not record which. */
 static Str describe_conditions(JobRun *running)
 {
     Manager *manager = running->manager;
@@ -370,7 +370,7 @@ static Str describe_conditions(JobRun *running)
                         STR_ARG(buf_str(failed.len > 0 ? &failed : &all)));
 }
 
-/* Type=oneshot without RemainAfterExit has finished and is inactive. */
+/* Whether the unit has Type=oneshot without RemainAfterExit, has finished, and is therefore inactive. */
 static bool is_finished_oneshot(const UnitStatus *unit, const BusValue *more)
 {
     return str_eq(unit->active, STR("inactive")) &&
@@ -378,7 +378,7 @@ static bool is_finished_oneshot(const UnitStatus *unit, const BusValue *more)
            str_eq(bus_text(bus_find(more, "Result")), STR("success"));
 }
 
-/* Decides, after the end of the job, whether the unit runs. */
+/* Decides after the end of the job whether the unit is running. */
 static bool check_started(JobRun *running, Error *err)
 {
     BusValue more;
@@ -387,12 +387,12 @@ static bool check_started(JobRun *running, Error *err)
         return false;
     }
     int64_t restarts = bus_integer(bus_find(&more, "NRestarts"));
-    int64_t settle_us = is_inconclusive(&more, unit) ? running->patience.settle_ms * 1000 : 0;
+    int64_t settle_us = is_inconclusive(&more, unit) ? running->timeouts.settle_ms * 1000 : 0;
     if (!await_stable(running, clock_monotonic_us() + settle_us, err) ||
         !manager_get_properties(running->manager, unit, &more, err)) {
         return false;
     }
-    if (running->unmet && unit_is_stopped(unit)) {
+    if (running->conditions_failed && unit_is_stopped(unit)) {
         return fail(running, ERROR_CONFLICT, describe_conditions(running), err);
     }
     bool again = bus_integer(bus_find(&more, "NRestarts")) > restarts;
@@ -461,16 +461,16 @@ bool unit_watch_recent(Manager *manager, UnitStatus *unit, int64_t settle_ms, Er
     return true;
 }
 
-bool unit_job_run(Manager *manager, UnitStatus *unit, UnitJob job, JobTimeouts patience,
+bool unit_job_run(Manager *manager, UnitStatus *unit, UnitJob job, JobTimeouts timeouts,
                   Outcome *outcome, Error *err)
 {
     JobRun running = {
         .manager = manager,
         .unit = unit,
         .job = job,
-        .patience = patience,
+        .timeouts = timeouts,
         .deadline_us =
-            patience.timeout_ms > 0 ? clock_monotonic_us() + patience.timeout_ms * 1000 : -1,
+            timeouts.timeout_ms > 0 ? clock_monotonic_us() + timeouts.timeout_ms * 1000 : -1,
         .since_us = clock_now_ms() * 1000,
         .outcome = outcome,
     };

@@ -2,8 +2,8 @@
  *
  * systemd queues a job and signals its end. For a service that does not notify when it is ready
  * (Type=simple, exec and idle) that is not conclusive: the job ends once the program was started,
- * and a program that exits right afterward still counts as started. So such a unit is watched for a
- * while longer, the `settle` parameter of the step. */
+ * even if it exits immediately afterward. So such a unit is watched for a while longer, as set by
+ * the step's parameter `settle`. */
 #pragma once
 
 #include "modules/service/manager.h"
@@ -23,11 +23,9 @@ typedef struct JobTimeouts {
 /* Runs the job and waits until the unit is in the intended state. `unit` is updated, even after a
  * failure if possible. If the unit failed, its journal is added to `err` and to the error output of
  * `outcome`. `outcome->changed` is set once the job was queued. */
-MUST_CHECK bool unit_job_run(Manager *manager, UnitStatus *unit, UnitJob job, JobTimeouts patience,
+MUST_CHECK bool unit_job_run(Manager *manager, UnitStatus *unit, UnitJob job, JobTimeouts timeouts,
                              Outcome *outcome, Error *err);
 
-/* A unit that keeps failing and being restarted appears to run for short periods. So a unit that
- * was restarted less than `settle_ms` ago is watched that long; if it fails, `unit` shows that it
- * waits for its next start. */
+/* A unit that repeatedly fails and is restarted appears to run for short periods. So if a unit was restarted less than `settle_ms` ago, watches it for that long; if it fails, `unit` shows that it is waiting to be restarted. */
 MUST_CHECK bool unit_watch_recent(Manager *manager, UnitStatus *unit, int64_t settle_ms,
                                   Error *err);

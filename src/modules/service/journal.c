@@ -6,7 +6,7 @@
 
 enum {
     TOOL_TIMEOUT_MS = 15000,
-    ERROR_LINES_MAX = 3, /* in the error itself */
+    ERROR_LINES_MAX = 3, /* maximum number of lines in the error message */
     ERROR_LINE_MAX = 130
 };
 
@@ -46,7 +46,7 @@ static void match_unit(Call *call, ToolArgs *args, Str unit)
     tool_arg(call, args, arena_format(arena, "_SYSTEMD_UNIT=%" STR_FMT, STR_ARG(unit)));
     for (size_t i = 0; i < COUNT_OF(fields); i++) {
         tool_arg(call, args, STR("+"));
-        tool_arg(call, args, STR("_UID=0")); /* other users could forge it */
+        tool_arg(call, args, STR("_UID=0")); /* other users could forge such a message */
         tool_arg(call, args, arena_format(arena, "%s=%" STR_FMT, fields[i], STR_ARG(unit)));
     }
 }
@@ -115,7 +115,7 @@ static bool is_from_systemd(Str line, const Str *units, uint32_t count)
     return false;
 }
 
-/* Drops an earlier copy of a repeated line. */
+/* Removes an earlier copy of a repeated line. */
 static uint32_t remove_duplicate(Str line, Str *lines, uint32_t found)
 {
     for (uint32_t i = 0; i < found; i++) {
@@ -127,7 +127,7 @@ static uint32_t remove_duplicate(Str line, Str *lines, uint32_t found)
     return found;
 }
 
-/* Picks the last lines from the unit itself, or if there are none, the last of all lines. */
+/* Chooses the last lines from the unit itself or, if there are none, the last of all lines. */
 static uint32_t choose_lines(Str tail, const Str *units, uint32_t count, Str lines[ERROR_LINES_MAX])
 {
     for (int own = 1; own >= 0; own--) {

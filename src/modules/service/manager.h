@@ -29,7 +29,7 @@ typedef struct UnitStatus {
     Str fragment;       /* file it was loaded from; empty: none */
     BusValue dropins;   /* drop-ins it was loaded with */
     BusValue triggers;  /* sockets, timers and paths that can start it */
-    bool needs_reload;  /* its files have changed since systemd loaded them */
+    bool needs_reload;  /* its files have changed since systemd loaded it */
     bool has_job;       /* it is being started or stopped */
     int64_t started_ms; /* when it left the state inactive, since 1970; 0: never since boot */
     int64_t since_ms;   /* when it entered its current state; 0: unknown */
@@ -41,9 +41,9 @@ MUST_CHECK bool manager_get_unit(Manager *manager, Str name, UnitStatus *out, Er
 MUST_CHECK bool manager_get_properties(Manager *manager, const UnitStatus *unit, BusValue *out,
                                        Error *err);
 
-bool unit_is_running(const UnitStatus *unit); /* active, or about to be again */
+bool unit_is_running(const UnitStatus *unit); /* active, or about to be restarted */
 bool unit_is_failing(const UnitStatus *unit); /* failed, or waiting to be restarted */
-bool unit_is_stopped(const UnitStatus *unit); /* no process of it is running or about to */
+bool unit_is_stopped(const UnitStatus *unit); /* no process of it is running or about to run */
 bool unit_is_broken(const UnitStatus *unit);  /* systemd cannot load its files */
 Str unit_state(const UnitStatus *unit);       /* "running", "stopped", "failed" */
 
@@ -65,7 +65,7 @@ MUST_CHECK bool manager_reload(Manager *manager, Error *err);
 
 /* Lists the loaded units that match; the first item of each item in `out` is its name. */
 MUST_CHECK bool manager_list(Manager *manager, Str pattern, BusValue *out, Error *err);
-/* A similarly named unit file; empty: none. */
+/* Returns a similarly named unit file; empty if there is none. */
 Str manager_suggest(Manager *manager, Str name);
 
 /* For direct calls. */

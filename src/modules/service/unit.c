@@ -84,13 +84,13 @@ static bool read_names(Call *call, Unit *unit, Value *content, Error *err)
             error_set(err, ERROR_INVALID, "'verify' supports complete units, not drop-ins"));
 }
 
-static bool read_alone(Call *call, Error *err)
+static bool verify_params(Call *call, Error *err)
 {
     Unit ignored;
     Value content;
     return read_names(call, &ignored, &content, err);
 }
-CALL_VERIFY(verify_names, read_alone)
+CALL_VERIFY(verify_names, verify_params)
 
 bool unit_verify(Arena *arena, const Action *action, const Value *params, const char **at,
                  Error *err)
@@ -117,7 +117,7 @@ static bool read_params(Call *call, Unit *unit, Error *err)
         target->has_mode = true;
         target->mode = target->new_mode;
     }
-    /* In another root the owner is left to the image builder. */
+    /* In another root, the builder of the image determines the owner. */
     if (host_is_live(call->host)) {
         target->uid = target->owner.len == 0 ? 0 : target->uid;
         target->gid = target->group.len == 0 ? 0 : target->gid;
@@ -307,7 +307,7 @@ static bool verify(Call *call, const Unit *unit, Error *err)
            tool_failure(call, &tool, &result, err);
 }
 
-/* Removes the file, and the drop-in directory if it is empty. */
+/* Removes the file, and the drop-in directory if that is now empty. */
 static bool remove_file(Call *call, const Unit *unit, Outcome *outcome, Error *err)
 {
     if (!call_journal(call, unit->path, err) || !host_remove(call->host, unit->path, err)) {
@@ -347,7 +347,7 @@ static bool reload(Call *call, Error *err)
     return manager_open(call, &manager, err) && manager_reload(&manager, err);
 }
 
-/* systemd has loaded the unit; reports whether it could. */
+/* Verifies that systemd could load the unit. */
 static bool confirm(Call *call, const Unit *unit, int64_t since_us, Outcome *outcome, Error *err)
 {
     AUTO_CLEAR(Manager) manager = { 0 };
@@ -361,7 +361,7 @@ static bool confirm(Call *call, const Unit *unit, int64_t since_us, Outcome *out
            refuse_broken(call, &status, since_us, outcome, err);
 }
 
-/* Writes all files, then reloads systemd once: that is slow if there are many units. */
+/* Writes all files, then reloads systemd once, because reloading is slow if there are many units. */
 void unit_merge(MergedCall *calls, uint32_t count)
 {
     Call *owing = NULL;

@@ -30,7 +30,7 @@ static bool check_home(HomeFile *file, Str home, Error *err)
     if (info.kind == FILE_ABSENT) {
         file->missing = true;
         file->home = home;
-        file->why =
+        file->missing_reason =
             arena_format(call->arena, "home directory %" STR_FMT " does not exist", STR_ARG(home));
         return true;
     }
@@ -41,7 +41,7 @@ static bool check_home(HomeFile *file, Str home, Error *err)
                       err);
     }
     return check_owner(file, home, &info, err) &&
-           host_open_below(call->host, home, &file->below, err);
+           host_open_below(call->host, home, &file->home_root, err);
 }
 
 /* Checks for a nonempty directory of root that the user cannot read. */
@@ -54,7 +54,7 @@ static bool is_hidden(HomeFile *file, bool *out, Error *err)
         (file->ssh_directory.mode & (S_IROTH | S_IXOTH)) == (S_IROTH | S_IXOTH)) {
         return true;
     }
-    bool listed = host_list(file->inside, file->call->arena, STR("/"), 1, &names, &count, err);
+    bool listed = host_list(file->ssh_root, file->call->arena, STR("/"), 1, &names, &count, err);
     *out = !listed || count > 0;
     return listed || err->kind == ERROR_LIMIT;
 }
@@ -62,8 +62,8 @@ static bool is_hidden(HomeFile *file, bool *out, Error *err)
 static bool check_ssh_directory(HomeFile *file, Error *err)
 {
     bool hidden;
-    Str shown = str_slice(file->shown, 0, str_find_last(file->shown, STR("/")));
-    if (!host_stat(file->below, SSH_DIRECTORY, &file->ssh_directory, err)) {
+    Str shown = str_slice(file->display_path, 0, str_find_last(file->display_path, STR("/")));
+    if (!host_stat(file->home_root, SSH_DIRECTORY, &file->ssh_directory, err)) {
         return false;
     }
     if (file->ssh_directory.kind == FILE_ABSENT) {
@@ -74,8 +74,8 @@ static bool check_ssh_directory(HomeFile *file, Error *err)
                       file->ssh_directory.kind == FILE_LINK ? "is a link" : "is not a directory",
                       err);
     }
-    if (!host_open_below(file->below, SSH_DIRECTORY, &file->inside, err) ||
-        !host_stat(file->inside, STR("/"), &file->ssh_directory, err) ||
+    if (!host_open_below(file->home_root, SSH_DIRECTORY, &file->ssh_root, err) ||
+        !host_stat(file->ssh_root, STR("/"), &file->ssh_directory, err) ||
         !check_owner(file, shown, &file->ssh_directory, err) || !is_hidden(file, &hidden, err)) {
         return false;
     }
@@ -84,7 +84,7 @@ static bool check_ssh_directory(HomeFile *file, Error *err)
 
 static bool check_file(HomeFile *file, Error *err)
 {
-    Host *host = file->in_home ? file->inside : file->call->host;
+    Host *host = file->in_home ? file->ssh_root : file->call->host;
     if (host == NULL) {
         return true;
     }
@@ -96,21 +96,21 @@ static bool check_file(HomeFile *file, Error *err)
         return true;
     }
     if (file->file.kind != FILE_REGULAR) {
-        return refuse(file, file->shown,
+        return refuse(file, file->display_path,
                       file->file.kind == FILE_LINK ? "is a link" : "is not a file", err);
     }
     if (file->file.size > CONTENT_MAX) {
         return error_set(err, ERROR_LIMIT, "%" STR_FMT ": larger than %d bytes",
-                         STR_ARG(file->shown), CONTENT_MAX);
+                         STR_ARG(file->display_path), CONTENT_MAX);
     }
     if (!file->in_home) {
         return true;
     }
-    /* Copying would make a private file of root readable that the user moved here. */
+    /* If the user has moved a private file of root here, copying it would make it readable for the user. */
     if (file->file.uid != file->uid && (file->file.mode & S_IROTH) == 0) {
-        return refuse(file, file->shown, "is a private file of another user", err);
+        return refuse(file, file->display_path, "is a private file of another user", err);
     }
-    return check_owner(file, file->shown, &file->file, err);
+    return check_owner(file, file->display_path, &file->file, err);
 }
 
 bool home_file_open(Call *call, Str user, Str name, HomeFile *out, Error *err)
@@ -119,14 +119,14 @@ bool home_file_open(Call *call, Str user, Str name, HomeFile *out, Error *err)
     *out = (HomeFile){ .call = call, .in_home = true, .content = STR_EMPTY };
     if (!host_find_account(call->host, call->arena, user, &account, err)) {
         out->missing = err->kind == ERROR_NOT_FOUND;
-        out->why = arena_copy(call->arena, str_from_c(err->text));
+        out->missing_reason = arena_copy(call->arena, str_from_c(err->text));
         return out->missing;
     }
     Str ssh_directory = arena_format(call->arena, "%" STR_FMT "/.ssh", STR_ARG(account.home));
     out->uid = account.uid;
     out->gid = account.gid;
     out->path = arena_join(call->arena, STR("/"), name, STR_EMPTY);
-    out->shown =
+    out->display_path =
         arena_format(call->arena, "%" STR_FMT "/%" STR_FMT, STR_ARG(ssh_directory), STR_ARG(name));
     if (!check_home(out, account.home, err)) {
         return false;
@@ -144,21 +144,21 @@ bool home_file_created_later(HomeFile *file, Error *err)
     bool comes = file->home.len > 0
                      ? call_report_missing(call, "user", "path", file->home)
                      : call_report_missing(call, "user", "user", call_str(call, "user"));
-    return comes || error_set(err, ERROR_NOT_FOUND, "%" STR_FMT, STR_ARG(file->why));
+    return comes || error_set(err, ERROR_NOT_FOUND, "%" STR_FMT, STR_ARG(file->missing_reason));
 }
 
 bool home_file_open_system(Call *call, Str path, HomeFile *out, Error *err)
 {
-    *out = (HomeFile){ .call = call, .path = path, .shown = path, .content = STR_EMPTY };
+    *out = (HomeFile){ .call = call, .path = path, .display_path = path, .content = STR_EMPTY };
     return check_file(out, err);
 }
 
 void home_file_close(HomeFile *file)
 {
-    host_close(file->inside);
-    host_close(file->below);
-    file->inside = NULL;
-    file->below = NULL;
+    host_close(file->ssh_root);
+    host_close(file->home_root);
+    file->ssh_root = NULL;
+    file->home_root = NULL;
 }
 
 bool home_file_needs_fix(const HomeFile *file, mode_t mode)
@@ -173,16 +173,16 @@ bool home_file_needs_fix(const HomeFile *file, mode_t mode)
 /* A directory that was just created is verified too: it may have been replaced. */
 static bool ensure_ssh_directory(HomeFile *file, Error *err)
 {
-    if (file->inside == NULL &&
-        (!host_make_directory(file->below, SSH_DIRECTORY, SSH_DIRECTORY_MODE, false, err) ||
+    if (file->ssh_root == NULL &&
+        (!host_make_directory(file->home_root, SSH_DIRECTORY, SSH_DIRECTORY_MODE, false, err) ||
          !check_ssh_directory(file, err))) {
         return false;
     }
-    if (file->inside == NULL) {
+    if (file->ssh_root == NULL) {
         return error_set(err, ERROR_CONFLICT, "it was removed concurrently");
     }
-    return host_set_owner(file->inside, STR("/"), file->uid, file->gid, err) &&
-           host_set_mode(file->inside, STR("/"), SSH_DIRECTORY_MODE, err);
+    return host_set_owner(file->ssh_root, STR("/"), file->uid, file->gid, err) &&
+           host_set_mode(file->ssh_root, STR("/"), SSH_DIRECTORY_MODE, err);
 }
 
 bool home_file_write(HomeFile *file, Str content, mode_t mode, Error *err)
@@ -193,7 +193,7 @@ bool home_file_write(HomeFile *file, Str content, mode_t mode, Error *err)
                         .uid = file->in_home ? file->uid : HOST_KEEP_ID,
                         .gid = file->in_home ? file->gid : HOST_KEEP_ID,
                         .before = &file->file };
-    if (!call_journal(call, file->shown, err)) {
+    if (!call_journal(call, file->display_path, err)) {
         return false;
     }
     if (!file->in_home) {
@@ -201,6 +201,7 @@ bool home_file_write(HomeFile *file, Str content, mode_t mode, Error *err)
         return host_make_directory(call->host, ssh_directory, 0755, true, err) &&
                host_write(call->host, file->path, &write, err);
     }
-    return (ensure_ssh_directory(file, err) && host_write(file->inside, file->path, &write, err)) ||
-           error_wrap(err, "%" STR_FMT, STR_ARG(file->shown));
+    return (ensure_ssh_directory(file, err) &&
+            host_write(file->ssh_root, file->path, &write, err)) ||
+           error_wrap(err, "%" STR_FMT, STR_ARG(file->display_path));
 }

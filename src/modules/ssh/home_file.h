@@ -2,21 +2,21 @@
  *
  * The user controls the home directory and may be malicious: no symlink under the home directory is
  * followed, neither for reading nor for writing, and only the user or root may own what is there.
- * Files that root hides from the user are not exposed, even if the user renames one of them to the
- * expected name. So nothing is read or written that the user could not access anyway. */
+ * Private files of root are not exposed, even if the user renames one of them to the expected name.
+ * So nothing is read or written that the user could not access anyway. */
 #pragma once
 
 #include "modules/call.h"
 
 typedef struct HomeFile {
     Call *call;
-    Host *below;  /* home directory as a root; NULL: there is none, or the file is not in it */
-    Host *inside; /* ~/.ssh as a root: stays on the verified directory even if that is replaced */
-    Str path;     /* relative to `inside`, or to the host */
-    Str shown;    /* path for messages */
+    Host *home_root; /* home directory as a root; NULL: there is none, or the file is not in it */
+    Host *ssh_root; /* ~/.ssh as a root: stays on the verified directory even if that is replaced */
+    Str path;       /* relative to `ssh_root`, or to the host */
+    Str display_path; /* path for messages */
     bool in_home;
-    bool missing; /* there is no home directory; `why` explains */
-    Str why;
+    bool missing; /* there is no home directory; `missing_reason` explains */
+    Str missing_reason;
     Str home; /* missing home directory; empty: the user does not exist */
     uid_t uid;
     gid_t gid;

@@ -5,7 +5,7 @@
 
 enum {
     KEY_MAX = 16 << 10,
-    WORDS_TAIL = 12 /* trailing characters of a key that are shown */
+    KEY_TAIL_SHOWN = 12 /* number of trailing characters of a key that are shown */
 };
 
 static bool is_type(Str text)
@@ -76,8 +76,7 @@ bool ssh_key_parse(Str line, SshKey *out)
     return ok;
 }
 
-/* The next of the strings that a key consists of, each preceded by its length (RFC 4251, section
- * 5). */
+/* Reads the next of the strings that a key consists of, each preceded by its length (RFC 4251, section 5). */
 static bool next_string(Str *rest, Str *out)
 {
     size_t len = 0;
@@ -141,7 +140,7 @@ bool ssh_key_verify(Arena *arena, const Action *action, const Value *params, con
     Str type = params_text(action->params, params, "type");
     bool lone = str_find(str_trim(key), STR(" "), 0) == STR_NOT_FOUND;
     *at = "key";
-    /* If only base64 is set, the type may not be known until the step runs. */
+    /* If 'key' has only the base64 part, the type may not be known until the step runs. */
     return key.len == 0 || (lone && type.len == 0) || ssh_key_read(arena, key, type, &ignored, err);
 }
 
@@ -160,7 +159,7 @@ Str ssh_key_format(Arena *arena, const SshKey *key)
 Str ssh_key_words(Call *call, const SshKey *key)
 {
     Str line = arena_join(call->arena, key->type, STR(" "), key->blob);
-    size_t from = key->blob.len > WORDS_TAIL ? key->blob.len - WORDS_TAIL : 0;
+    size_t from = key->blob.len > KEY_TAIL_SHOWN ? key->blob.len - KEY_TAIL_SHOWN : 0;
     Str tail =
         str_eq(call_scrub(call, line), line) ? str_from_offset(key->blob, from) : STR(SCRUB_MARK);
     return arena_format(call->arena, "%" STR_FMT " ...%" STR_FMT "%s%" STR_FMT, STR_ARG(key->type),

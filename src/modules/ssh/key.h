@@ -30,5 +30,5 @@ Str ssh_key_format(Arena *arena, const SshKey *key);
  * because part of a secret would not be redacted. */
 Str ssh_key_words(Call *call, const SshKey *key);
 
-/* The next word; quoted whitespace belongs to it. */
+/* Reads the next word, which may contain quoted whitespace. */
 Str ssh_next_word(Str *rest);

@@ -15,7 +15,7 @@ enum {
 typedef struct KeyChange {
     SshKey key;
     bool absent, has_options, has_comment;
-    bool edited;  /* lines have changed */
+    bool edited;  /* lines have to be changed */
     Value before; /* the key in the file; missing: none */
 } KeyChange;
 
@@ -58,12 +58,12 @@ static bool read_key(Call *call, KeyChange *change, Error *err)
     return read_options(call, change, err);
 }
 
-static bool key_read_alone(Call *call, Error *err)
+static bool verify_key_params(Call *call, Error *err)
 {
     KeyChange ignored;
     return read_key(call, &ignored, err);
 }
-CALL_VERIFY(authorized_key_verify, key_read_alone)
+CALL_VERIFY(authorized_key_verify, verify_key_params)
 
 /* The new line; options and comment that the step does not set are preserved. */
 static Str merge_line(Call *call, const KeyChange *change, Str line, const SshKey *found)
@@ -116,8 +116,8 @@ static void report_key(Call *call, const KeyChange *change, const HomeFile *file
                                       : value_string(ssh_key_words(call, &change->key)));
     }
     if (loose) {
-        outcome_change(call, outcome, arena_copy_c(call->arena, file->shown), value_missing(),
-                       value_string(STR("restricted to the user")));
+        outcome_change(call, outcome, arena_copy_c(call->arena, file->display_path),
+                       value_missing(), value_string(STR("restricted to the user")));
     }
     outcome->comment = !outcome->changed
                            ? (change->absent ? STR("not authorized") : STR("already authorized"))
@@ -157,7 +157,8 @@ static bool authorized_key_apply(Call *call, Outcome *outcome, Error *err)
         return false;
     }
     if (file.missing) {
-        return change.absent || error_set(err, ERROR_NOT_FOUND, "%" STR_FMT, STR_ARG(file.why));
+        return change.absent ||
+               error_set(err, ERROR_NOT_FOUND, "%" STR_FMT, STR_ARG(file.missing_reason));
     }
     Str content = edit_keys(call, &change, file.content);
     if (!change.edited && !home_file_needs_fix(&file, FILE_MODE)) {
@@ -196,7 +197,7 @@ static void authorized_key_claims(Arena *arena, const Value *params, List *claim
 enum {
     SYSTEM_MODE = 0644,
     HOME_MODE = 0600,
-    PORT_USUAL = 22,
+    DEFAULT_PORT = 22,
     NAME_MAX_LEN = 253
 };
 
@@ -211,7 +212,7 @@ typedef struct HostChange {
 static bool read_token(Call *call, HostChange *change, Error *err)
 {
     Str name = call_str(call, "name");
-    int64_t port = call_int(call, "port", PORT_USUAL);
+    int64_t port = call_int(call, "port", DEFAULT_PORT);
     bool ok = name.len > 0 && name.len <= NAME_MAX_LEN && name.data[0] != '-';
     Buf lower = buf_make_in(call->arena, BUF_UNLIMITED);
     for (size_t i = 0; ok && i < name.len; i++) {
@@ -227,7 +228,7 @@ static bool read_token(Call *call, HostChange *change, Error *err)
         return error_set(err, ERROR_INVALID, "'port' must be from 1 to 65535");
     }
     change->token = buf_str(&lower);
-    if (port != PORT_USUAL) {
+    if (port != DEFAULT_PORT) {
         change->token = arena_format(call->arena, "[%" STR_FMT "]:%lld", STR_ARG(change->token),
                                      (long long)port);
     }
@@ -256,12 +257,12 @@ static bool read_host(Call *call, HostChange *change, Error *err)
     return true;
 }
 
-static bool host_read_alone(Call *call, Error *err)
+static bool verify_host_params(Call *call, Error *err)
 {
     HostChange ignored;
     return read_host(call, &ignored, err);
 }
-CALL_VERIFY(known_host_verify, host_read_alone)
+CALL_VERIFY(known_host_verify, verify_host_params)
 
 /* "|1|salt|hash": a name hashed with HMAC-SHA1. */
 static bool hash_fits(Arena *arena, Str hashed, Str token)
@@ -395,7 +396,8 @@ static bool known_host_apply(Call *call, Outcome *outcome, Error *err)
         return false;
     }
     if (file.missing) {
-        return change.absent || error_set(err, ERROR_NOT_FOUND, "%" STR_FMT, STR_ARG(file.why));
+        return change.absent ||
+               error_set(err, ERROR_NOT_FOUND, "%" STR_FMT, STR_ARG(file.missing_reason));
     }
     Str content = edit_hosts(call, &change, file.content);
     if (!change.edited) {

@@ -466,7 +466,7 @@ static void claimed_ca_is_not_trusted_because_the_key_was_approved(void **state)
     assert_false(f->is_node);
     assert_int_equal(f->err.kind, ERROR_DENIED);
     assert_non_null(strstr(f->err.text, "its CA is not trusted here"));
-    /* Given that very CA, it accepts the response. */
+    /* GivenOption that very CA, it accepts the response. */
     node_join_free(TAKE(f->joiner));
     join(f, "web1", NULL, &f->ca);
     assert_true(f->is_node);

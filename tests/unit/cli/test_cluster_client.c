@@ -20,7 +20,7 @@ typedef struct Fixture {
     Loop *loop; /* the thread's; NULL: it cannot listen */
     Arena arena;
     Stream out, err;
-    Given given[2];
+    GivenOption given[2];
     Invocation invocation;
 } Fixture;
 
@@ -94,8 +94,8 @@ static int set_up(void **state)
     arena_init(&f->arena, ARENA_UNLIMITED);
     f->out = stream_make(STREAM_MEMORY);
     f->err = stream_make(STREAM_MEMORY);
-    f->given[0] = (Given){ &options[0], f->scratch->path };
-    f->given[1] = (Given){ &options[1], scratch_place(f->scratch, "state") };
+    f->given[0] = (GivenOption){ &options[0], f->scratch->path };
+    f->given[1] = (GivenOption){ &options[1], scratch_place(f->scratch, "state") };
     f->invocation = (Invocation){ .command = &command,
                                   .arena = &f->arena,
                                   .out = &f->out,

@@ -29,12 +29,12 @@ static void only_plain_names_are_offered(void **state)
     static const char *const others[] = { "",    "a b", "$(id)", "`id`",     "a;b", "-rf",  "a\n",
                                           "a'b", "a*",  "..",    "\xc3\xa4", "a/b", "~root" };
     for (size_t i = 0; i < COUNT_OF(plain); i++) {
-        assert_true(completion_names_is_plain(str_from_c(plain[i])));
+        assert_true(completion_names_is_safe(str_from_c(plain[i])));
     }
     for (size_t i = 0; i < COUNT_OF(others); i++) {
-        assert_false(completion_names_is_plain(str_from_c(others[i])));
+        assert_false(completion_names_is_safe(str_from_c(others[i])));
     }
-    assert_false(completion_names_is_plain(STR("a\0b")));
+    assert_false(completion_names_is_safe(STR("a\0b")));
 }
 
 static void names_are_read_from_every_kind_of_list(void **state)

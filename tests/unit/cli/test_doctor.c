@@ -112,14 +112,14 @@ static DoctorView *make_view(Arena *arena)
     view->context_count = 2;
     view->contexts[0] = (DoctorContext){ .name = STR("prod"),
                                          .server = STR("https://eden1:1338"),
-                                         .is_used = true,
-                                         .ca_until_ms = NOW_MS + 2000 * DAY_MS,
+                                         .is_current = true,
+                                         .ca_expires_ms = NOW_MS + 2000 * DAY_MS,
                                          .expires_ms = NOW_MS + DAY_MS,
                                          .time_ms = NOW_MS,
-                                         .own_ms = NOW_MS + 10 };
+                                         .local_ms = NOW_MS + 10 };
     view->contexts[1] = view->contexts[0];
     view->contexts[1].name = STR("test");
-    view->contexts[1].is_used = false;
+    view->contexts[1].is_current = false;
     view->contexts[1].time_ms = 0;
     set_json(arena, &view->session, "{\"version\":\"" EDEN_VERSION "\",\"name\":\"ann\"}");
     view->contexts[0].session = view->session;
@@ -129,7 +129,7 @@ static DoctorView *make_view(Arena *arena)
                                        .api.address = STR("10.0.0.1:1338"),
                                        .responded = true,
                                        .time_ms = NOW_MS,
-                                       .own_ms = NOW_MS + 12 };
+                                       .local_ms = NOW_MS + 12 };
     set_json(arena, &view->agent,
              "{\"version\":\"" EDEN_VERSION "\",\"started\":\"x\",\"session\":{\"state\":\"live\","
              "\"server\":\"s1\",\"since\":\"y\"},\"spool\":{\"records\":2,\"bytes\":10}}");
@@ -274,11 +274,11 @@ static void mismatched_keys_and_names_are_reported(void **state)
 static void clocks_are_both_shown(void **state)
 {
     DoctorView *view = make_view(*state);
-    view->servers[0].own_ms = NOW_MS - 60 * 1000;
+    view->servers[0].local_ms = NOW_MS - 60 * 1000;
     expect(*state, view, CHECK_CLOCK, DOCTOR_WARNING,
            "here it is 2027-01-15T07:59:00Z, on 's1' it is "
            "2027-01-15T08:00:00Z");
-    view->servers[0].own_ms = NOW_MS + 3600 * 1000;
+    view->servers[0].local_ms = NOW_MS + 3600 * 1000;
     expect(*state, view, CHECK_CLOCK, DOCTOR_FAILED, "here it is 2027-01-15T09:00:00Z");
     view->servers[0].responded = false;
     view->context_count = 0;
@@ -356,7 +356,7 @@ static void members_of_etcd_are_checked_instead_of_a_file(void **state)
     fail_with(&view->etcd[1].err, ERROR_UNAVAILABLE);
     expect(*state, view, CHECK_STORE, DOCTOR_WARNING, "1 of 3 members of etcd");
     set_json(*state, &view->health, "{\"healthy\":false}");
-    view->store_why = STR("no connection to etcd: it is gone");
+    view->store_reason = STR("no connection to etcd: it is gone");
     expect(*state, view, CHECK_STORE, DOCTOR_FAILED, "no connection to etcd: it is gone");
     assert_non_null(strstr(fix_of(*state, view, CHECK_STORE), "a majority of members"));
     fail_with(&view->health.err, ERROR_UNAVAILABLE);
@@ -384,11 +384,11 @@ static void the_health_port_is_checked(void **state)
     expect(*state, view, CHECK_PORTS, DOCTOR_OK, "listening on all of them");
     fail_with(&view->health_port.err, ERROR_UNAVAILABLE);
     expect(*state, view, CHECK_PORTS, DOCTOR_FAILED, "127.0.0.1:8080: it is broken");
-    view->health_port = (DoctorPort){ .address = STR("0.0.0.0:8080"), .is_everywhere = true };
+    view->health_port = (DoctorPort){ .address = STR("0.0.0.0:8080"), .is_wildcard = true };
     expect(*state, view, CHECK_PORTS, DOCTOR_WARNING, "without TLS on all addresses");
     /* Nodes can reach the others from anywhere. */
     view->health_port = (DoctorPort){ 0 };
-    view->rpc.is_everywhere = view->api.is_everywhere = true;
+    view->rpc.is_wildcard = view->api.is_wildcard = true;
     expect(*state, view, CHECK_PORTS, DOCTOR_OK, "listening on all of them");
 }
 
@@ -545,9 +545,9 @@ static void contexts_are_checked(void **state)
     expect(*state, view, CHECK_CONTEXT_TOKENS, DOCTOR_WARNING, "'test' has expired on");
     view->contexts[0].expires_ms = NOW_MS;
     expect(*state, view, CHECK_CONTEXT_TOKENS, DOCTOR_FAILED, "'prod' has expired on");
-    view->contexts[0].ca_until_ms = NOW_MS + 29 * DAY_MS;
+    view->contexts[0].ca_expires_ms = NOW_MS + 29 * DAY_MS;
     expect(*state, view, CHECK_CONTEXT_CAS, DOCTOR_WARNING, "'prod' expires on");
-    view->contexts[0].ca_until_ms = NOW_MS - 1;
+    view->contexts[0].ca_expires_ms = NOW_MS - 1;
     expect(*state, view, CHECK_CONTEXT_CAS, DOCTOR_FAILED, "'prod' has expired on");
     fail_with(&view->contexts[1].err, ERROR_NOT_FOUND);
     expect(*state, view, CHECK_CONTEXTS, DOCTOR_WARNING, "'test'");
@@ -564,10 +564,10 @@ static void contexts_are_checked(void **state)
 static void the_clock_of_a_remote_server_counts(void **state)
 {
     DoctorView *view = make_view(*state);
-    view->contexts[0].own_ms = NOW_MS + 40 * 1000;
+    view->contexts[0].local_ms = NOW_MS + 40 * 1000;
     expect(*state, view, CHECK_CLOCK, DOCTOR_WARNING, "https://eden1:1338");
     view->server_count = 0;
-    view->contexts[0].own_ms = NOW_MS - 10 * 60 * 1000;
+    view->contexts[0].local_ms = NOW_MS - 10 * 60 * 1000;
     expect(*state, view, CHECK_CLOCK, DOCTOR_FAILED, "https://eden1:1338");
     view->contexts[0].time_ms = 0;
     expect(*state, view, CHECK_CLOCK, DOCTOR_SKIPPED, "");

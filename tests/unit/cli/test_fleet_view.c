@@ -103,7 +103,7 @@ static void equal_failures_are_not_repeated_forever(void **state)
     for (size_t i = 0; i < f.out.buf.len; i++) {
         lines += f.out.buf.data[i] == '\n';
     }
-    assert_int_equal(lines, FLEET_VIEW_REPEATS);
+    assert_int_equal(lines, FLEET_VIEW_REPEATS_MAX);
     assert_int_equal(f.view.failures.len, 1);
     assert_int_equal(f.view.failures.items[0].count, 30);
     take("m1", FAILED("a", "other"));
@@ -252,21 +252,21 @@ static void many_steps_fit_on_the_terminal(void **state)
 static void the_rest_is_estimated(void **state)
 {
     open_view(PROGRESS_NONE, 2);
-    assert_int_equal(fleet_view_left_ms(&f.view, 10000), -1);
+    assert_int_equal(fleet_view_remaining_ms(&f.view, 10000), -1);
     take("web1", BEGIN);
-    assert_int_equal(fleet_view_left_ms(&f.view, 10000), -1);
+    assert_int_equal(fleet_view_remaining_ms(&f.view, 10000), -1);
     take("web1", DONE("a", "ok"));
-    assert_int_equal(fleet_view_left_ms(&f.view, 1000), -1);
-    assert_int_equal(fleet_view_left_ms(&f.view, 10000), 30000); /* 1 of 4 */
+    assert_int_equal(fleet_view_remaining_ms(&f.view, 1000), -1);
+    assert_int_equal(fleet_view_remaining_ms(&f.view, 10000), 30000); /* 1 of 4 */
     add_missing(STR("web2"), STR("silent"), STR_EMPTY);
-    assert_int_equal(fleet_view_left_ms(&f.view, 10000), 10000); /* 1 of 2 */
+    assert_int_equal(fleet_view_remaining_ms(&f.view, 10000), 10000); /* 1 of 2 */
     fleet_view_reset_missing(&f.view);
     take("web2", BEGIN);
     take("web2", DONE("a", "ok"));
-    assert_int_equal(fleet_view_left_ms(&f.view, 10000), 10000);
+    assert_int_equal(fleet_view_remaining_ms(&f.view, 10000), 10000);
     take("web1", DONE("b", "ok"));
     take("web2", DONE("b", "ok"));
-    assert_int_equal(fleet_view_left_ms(&f.view, 10000), 0);
+    assert_int_equal(fleet_view_remaining_ms(&f.view, 10000), 0);
 }
 
 static void others_than_targets_do_no_harm(void **state)

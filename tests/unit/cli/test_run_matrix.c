@@ -94,8 +94,8 @@ static void equal_rows_are_one_group_and_failures_come_first(void **state)
     check_result(&world, 4, 0, "ok");
     assert_str(run_matrix_detail(&world.matrix, 0, 1)->code, "E0601");
     assert_null(run_matrix_detail(&world.matrix, 0, 0));
-    assert_true(run_matrix_is_quiet(&world.matrix.steps.items[0]));
-    assert_false(run_matrix_is_quiet(&world.matrix.steps.items[1]));
+    assert_true(run_matrix_is_unchanged(&world.matrix.steps.items[0]));
+    assert_false(run_matrix_is_unchanged(&world.matrix.steps.items[1]));
 }
 
 static void texts_that_differ_in_the_name_of_the_node_are_equal(void **state)

@@ -6,16 +6,16 @@ static void it_starts_where_the_server_specifies(void **state)
 {
     WatchPosition position = { 0 };
     watch_position_start(&position, 41);
-    assert_int_equal(position.from, 42);
+    assert_int_equal(position.next_revision, 42);
     assert_true(watch_position_add(&position, 45));
-    assert_int_equal(position.from, 45);
+    assert_int_equal(position.next_revision, 45);
 }
 
 static void the_requested_start_is_kept(void **state)
 {
-    WatchPosition position = { .from = 7 };
+    WatchPosition position = { .next_revision = 7 };
     watch_position_start(&position, 6);
-    assert_int_equal(position.from, 7);
+    assert_int_equal(position.next_revision, 7);
     assert_true(watch_position_add(&position, 7));
     assert_true(watch_position_add(&position, 7));
 }
@@ -23,12 +23,12 @@ static void the_requested_start_is_kept(void **state)
 /* The server disappeared in the middle of a revision: its changes are sent again. */
 static void a_revision_continues_in_the_middle(void **state)
 {
-    WatchPosition position = { .from = 1 };
+    WatchPosition position = { .next_revision = 1 };
     watch_position_start(&position, 0);
     assert_true(watch_position_add(&position, 5));
     assert_true(watch_position_add(&position, 9));
     assert_true(watch_position_add(&position, 9));
-    assert_int_equal(position.from, 9);
+    assert_int_equal(position.next_revision, 9);
     watch_position_start(&position, 8);
     assert_false(watch_position_add(&position, 9));
     assert_false(watch_position_add(&position, 9));
@@ -43,7 +43,7 @@ static void a_revision_continues_in_the_middle(void **state)
 /* Disconnected twice before anything new arrived. */
 static void a_second_outage_changes_nothing(void **state)
 {
-    WatchPosition position = { .from = 1 };
+    WatchPosition position = { .next_revision = 1 };
     watch_position_start(&position, 0);
     assert_true(watch_position_add(&position, 5));
     assert_true(watch_position_add(&position, 5));
@@ -57,11 +57,11 @@ static void a_second_outage_changes_nothing(void **state)
 
 static void progress_events_advance_the_position(void **state)
 {
-    WatchPosition position = { .from = 1 };
+    WatchPosition position = { .next_revision = 1 };
     watch_position_start(&position, 0);
     assert_true(watch_position_add(&position, 5));
     watch_position_progress(&position, 20);
-    assert_int_equal(position.from, 21);
+    assert_int_equal(position.next_revision, 21);
     watch_position_start(&position, 20);
     assert_true(watch_position_add(&position, 21));
     watch_position_progress(&position, 21);

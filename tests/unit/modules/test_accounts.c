@@ -28,7 +28,7 @@ static void rows_are_found_by_a_field(void **state)
     assert_true(accounts_find(&fixture->call, STR("/etc/passwd"), ACCOUNT_NAME, STR("we"), &row,
                               &fixture->err));
     assert_false(row.found);
-    assert_true(accounts_find(&fixture->call, STR("/etc/passwd"), ACCOUNT_NUMBER, STR("5"), &row,
+    assert_true(accounts_find(&fixture->call, STR("/etc/passwd"), ACCOUNT_ID, STR("5"), &row,
                               &fixture->err));
     assert_str(row.fields[ACCOUNT_NAME], "web2");
     assert_true(accounts_find(&fixture->call, STR("/etc/nowhere"), ACCOUNT_NAME, STR("web"), &row,

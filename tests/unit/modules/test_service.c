@@ -88,12 +88,13 @@ static void drop_ins_have_paths(void **state)
 
 /* The actions to take, as letters: + enable, - disable, M mask, U unmask, r at run time, d reload;
  * s start, p stop, R restart, L reload. */
-static const char *decide(const Wanted *wanted, const Found *found, bool planning, Error *err)
+static const char *decide(const ServiceRequest *wanted, const ServiceState *found, bool planning,
+                          Error *err)
 {
     static char letters[16];
     static const char *const files[] = { "+", "-", "r-", "M", "U", "rU" };
     static const char jobs[] = "spRL";
-    Todo todo;
+    ServicePlan todo;
     letters[0] = '\0';
     if (!ensure_decide(wanted, found, planning, &todo, err)) {
         return FAILS;
@@ -102,85 +103,85 @@ static const char *decide(const Wanted *wanted, const Found *found, bool plannin
         strcat(letters, todo.changes_file[i] ? files[i] : "");
     }
     strcat(letters, todo.reloads ? "d" : "");
-    if (todo.acts) {
+    if (todo.has_job) {
         strncat(letters, &jobs[todo.job], 1);
     }
-    assert_int_equal(todo_is_empty(&todo), letters[0] == '\0');
+    assert_int_equal(service_plan_is_empty(&todo), letters[0] == '\0');
     return letters;
 }
 
 static void actions_follow_from_the_current_state(void **state)
 {
     static const struct {
-        WantedState state;
+        DesiredState state;
         int enabled, masked;
         const char *load, *active, *sub, *file, *todo;
     } rows[] = {
-        { WANT_STARTED, ANY, ANY, "loaded", "active", "running", "enabled", "" },
-        { WANT_STARTED, ANY, ANY, "loaded", "reloading", "reload", "enabled", "" },
-        { WANT_STARTED, ANY, ANY, "loaded", "inactive", "dead", "enabled", "s" },
-        { WANT_STARTED, ANY, ANY, "loaded", "failed", "failed", "enabled", "s" },
-        { WANT_STARTED, ANY, ANY, "loaded", "activating", "start-pre", "enabled", "s" },
-        { WANT_STARTED, ANY, ANY, "loaded", "activating", "auto-restart", "enabled", "s" },
-        { WANT_STARTED, ANY, ANY, "loaded", "deactivating", "stop", "enabled", "s" },
-        { WANT_STARTED, ANY, ANY, "masked", "inactive", "dead", "masked", FAILS },
-        { WANT_STARTED, ANY, 0, "masked", "inactive", "dead", "masked", "Us" },
-        { WANT_STARTED, ANY, 0, "masked", "inactive", "dead", "masked-runtime", "rUs" },
-        { WANT_STARTED, ANY, ANY, "bad-setting", "inactive", "dead", "disabled", FAILS },
-        { WANT_STARTED, ANY, ANY, "not-found", "inactive", "dead", "", FAILS },
-        { WANT_STOPPED, ANY, ANY, "loaded", "inactive", "dead", "", "" },
-        { WANT_STOPPED, ANY, ANY, "loaded", "failed", "failed", "", "" },
-        { WANT_STOPPED, ANY, ANY, "loaded", "active", "running", "", "p" },
-        { WANT_STOPPED, ANY, ANY, "loaded", "activating", "auto-restart", "", "p" },
-        { WANT_STOPPED, ANY, ANY, "loaded", "deactivating", "stop", "", "p" },
-        { WANT_STOPPED, ANY, 1, "masked", "active", "running", "masked", "p" },
-        { WANT_STOPPED, 0, ANY, "not-found", "inactive", "dead", "", "" },
+        { DESIRED_STARTED, ANY, ANY, "loaded", "active", "running", "enabled", "" },
+        { DESIRED_STARTED, ANY, ANY, "loaded", "reloading", "reload", "enabled", "" },
+        { DESIRED_STARTED, ANY, ANY, "loaded", "inactive", "dead", "enabled", "s" },
+        { DESIRED_STARTED, ANY, ANY, "loaded", "failed", "failed", "enabled", "s" },
+        { DESIRED_STARTED, ANY, ANY, "loaded", "activating", "start-pre", "enabled", "s" },
+        { DESIRED_STARTED, ANY, ANY, "loaded", "activating", "auto-restart", "enabled", "s" },
+        { DESIRED_STARTED, ANY, ANY, "loaded", "deactivating", "stop", "enabled", "s" },
+        { DESIRED_STARTED, ANY, ANY, "masked", "inactive", "dead", "masked", FAILS },
+        { DESIRED_STARTED, ANY, 0, "masked", "inactive", "dead", "masked", "Us" },
+        { DESIRED_STARTED, ANY, 0, "masked", "inactive", "dead", "masked-runtime", "rUs" },
+        { DESIRED_STARTED, ANY, ANY, "bad-setting", "inactive", "dead", "disabled", FAILS },
+        { DESIRED_STARTED, ANY, ANY, "not-found", "inactive", "dead", "", FAILS },
+        { DESIRED_STOPPED, ANY, ANY, "loaded", "inactive", "dead", "", "" },
+        { DESIRED_STOPPED, ANY, ANY, "loaded", "failed", "failed", "", "" },
+        { DESIRED_STOPPED, ANY, ANY, "loaded", "active", "running", "", "p" },
+        { DESIRED_STOPPED, ANY, ANY, "loaded", "activating", "auto-restart", "", "p" },
+        { DESIRED_STOPPED, ANY, ANY, "loaded", "deactivating", "stop", "", "p" },
+        { DESIRED_STOPPED, ANY, 1, "masked", "active", "running", "masked", "p" },
+        { DESIRED_STOPPED, 0, ANY, "not-found", "inactive", "dead", "", "" },
         /* Its file is gone, but it runs. */
-        { WANT_STOPPED, 0, ANY, "not-found", "active", "running", "", "p" },
-        { WANT_STOPPED, ANY, 1, "not-found", "inactive", "dead", "", "M" },
-        { WANT_RESTARTED, ANY, ANY, "loaded", "active", "running", "", "R" },
-        { WANT_RELOADED, ANY, ANY, "loaded", "inactive", "dead", "", "L" },
-        { WANT_ANY, 1, ANY, "loaded", "inactive", "dead", "enabled", "" },
-        { WANT_ANY, 1, ANY, "loaded", "inactive", "dead", "alias", "" },
-        { WANT_ANY, 1, ANY, "loaded", "inactive", "dead", "disabled", "+" },
-        { WANT_ANY, 1, ANY, "loaded", "inactive", "dead", "enabled-runtime", "+" },
-        { WANT_ANY, 1, ANY, "loaded", "inactive", "dead", "linked", "+" },
-        { WANT_ANY, 1, ANY, "loaded", "inactive", "dead", "static", FAILS },
-        { WANT_ANY, 1, ANY, "loaded", "inactive", "dead", "indirect", FAILS },
-        { WANT_ANY, 1, ANY, "loaded", "inactive", "dead", "generated", FAILS },
-        { WANT_ANY, 1, ANY, "masked", "inactive", "dead", "masked", FAILS },
-        { WANT_ANY, 1, 0, "masked", "inactive", "dead", "masked", "+U" },
-        { WANT_ANY, 1, ANY, "not-found", "inactive", "dead", "", FAILS },
-        { WANT_ANY, 0, ANY, "loaded", "inactive", "dead", "enabled", "-" },
-        { WANT_ANY, 0, ANY, "loaded", "inactive", "dead", "enabled-runtime", "r-" },
-        { WANT_ANY, 0, ANY, "loaded", "inactive", "dead", "disabled", "" },
-        { WANT_ANY, 0, ANY, "loaded", "inactive", "dead", "static", "" },
-        { WANT_ANY, 0, ANY, "loaded", "inactive", "dead", "indirect", "" },
-        { WANT_ANY, 0, ANY, "masked", "inactive", "dead", "masked", "" },
-        { WANT_ANY, ANY, 1, "loaded", "inactive", "dead", "enabled", "M" },
-        { WANT_ANY, ANY, 1, "loaded", "inactive", "dead", "masked-runtime", "M" },
-        { WANT_ANY, ANY, 1, "masked", "inactive", "dead", "masked", "" },
-        { WANT_ANY, ANY, 0, "loaded", "inactive", "dead", "disabled", "" },
-        { WANT_ANY, ANY, 1, "loaded", "inactive", "dead", "masked", "d" },
-        { WANT_STARTED, ANY, 0, "masked", "inactive", "dead", "disabled", "ds" },
-        { WANT_ANY, ANY, ANY, "not-found", "inactive", "dead", "", "" },
+        { DESIRED_STOPPED, 0, ANY, "not-found", "active", "running", "", "p" },
+        { DESIRED_STOPPED, ANY, 1, "not-found", "inactive", "dead", "", "M" },
+        { DESIRED_RESTARTED, ANY, ANY, "loaded", "active", "running", "", "R" },
+        { DESIRED_RELOADED, ANY, ANY, "loaded", "inactive", "dead", "", "L" },
+        { DESIRED_ANY, 1, ANY, "loaded", "inactive", "dead", "enabled", "" },
+        { DESIRED_ANY, 1, ANY, "loaded", "inactive", "dead", "alias", "" },
+        { DESIRED_ANY, 1, ANY, "loaded", "inactive", "dead", "disabled", "+" },
+        { DESIRED_ANY, 1, ANY, "loaded", "inactive", "dead", "enabled-runtime", "+" },
+        { DESIRED_ANY, 1, ANY, "loaded", "inactive", "dead", "linked", "+" },
+        { DESIRED_ANY, 1, ANY, "loaded", "inactive", "dead", "static", FAILS },
+        { DESIRED_ANY, 1, ANY, "loaded", "inactive", "dead", "indirect", FAILS },
+        { DESIRED_ANY, 1, ANY, "loaded", "inactive", "dead", "generated", FAILS },
+        { DESIRED_ANY, 1, ANY, "masked", "inactive", "dead", "masked", FAILS },
+        { DESIRED_ANY, 1, 0, "masked", "inactive", "dead", "masked", "+U" },
+        { DESIRED_ANY, 1, ANY, "not-found", "inactive", "dead", "", FAILS },
+        { DESIRED_ANY, 0, ANY, "loaded", "inactive", "dead", "enabled", "-" },
+        { DESIRED_ANY, 0, ANY, "loaded", "inactive", "dead", "enabled-runtime", "r-" },
+        { DESIRED_ANY, 0, ANY, "loaded", "inactive", "dead", "disabled", "" },
+        { DESIRED_ANY, 0, ANY, "loaded", "inactive", "dead", "static", "" },
+        { DESIRED_ANY, 0, ANY, "loaded", "inactive", "dead", "indirect", "" },
+        { DESIRED_ANY, 0, ANY, "masked", "inactive", "dead", "masked", "" },
+        { DESIRED_ANY, ANY, 1, "loaded", "inactive", "dead", "enabled", "M" },
+        { DESIRED_ANY, ANY, 1, "loaded", "inactive", "dead", "masked-runtime", "M" },
+        { DESIRED_ANY, ANY, 1, "masked", "inactive", "dead", "masked", "" },
+        { DESIRED_ANY, ANY, 0, "loaded", "inactive", "dead", "disabled", "" },
+        { DESIRED_ANY, ANY, 1, "loaded", "inactive", "dead", "masked", "d" },
+        { DESIRED_STARTED, ANY, 0, "masked", "inactive", "dead", "disabled", "ds" },
+        { DESIRED_ANY, ANY, ANY, "not-found", "inactive", "dead", "", "" },
         /* In another root, or for a template, there are only files. */
-        { WANT_ANY, 1, ANY, "", "", "", "disabled", "+" },
-        { WANT_ANY, 1, ANY, "", "", "", "", FAILS },
+        { DESIRED_ANY, 1, ANY, "", "", "", "disabled", "+" },
+        { DESIRED_ANY, 1, ANY, "", "", "", "", FAILS },
     };
     Fixture *fixture = *state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        Wanted wanted = { .name = STR("a.service"),
-                          .state = rows[i].state,
-                          .has_enabled = rows[i].enabled != ANY,
-                          .enabled = rows[i].enabled == 1,
-                          .has_masked = rows[i].masked != ANY,
-                          .masked = rows[i].masked == 1 };
-        Found found = { .unit = { .name = wanted.name,
-                                  .load = str_from_c(rows[i].load),
-                                  .active = str_from_c(rows[i].active),
-                                  .sub = str_from_c(rows[i].sub) },
-                        .file_state = str_from_c(rows[i].file) };
+        ServiceRequest wanted = { .name = STR("a.service"),
+                                  .state = rows[i].state,
+                                  .has_enabled = rows[i].enabled != ANY,
+                                  .enabled = rows[i].enabled == 1,
+                                  .has_masked = rows[i].masked != ANY,
+                                  .masked = rows[i].masked == 1 };
+        ServiceState found = { .unit = { .name = wanted.name,
+                                         .load = str_from_c(rows[i].load),
+                                         .active = str_from_c(rows[i].active),
+                                         .sub = str_from_c(rows[i].sub) },
+                               .file_state = str_from_c(rows[i].file) };
         const char *todo = decide(&wanted, &found, false, &fixture->err);
         if (strcmp(todo, rows[i].todo) != 0) {
             fail_msg("row %zu: \"%s\", not \"%s\"", i, todo, rows[i].todo);
@@ -191,13 +192,13 @@ static void actions_follow_from_the_current_state(void **state)
 static void a_unit_can_be_missing_in_a_plan(void **state)
 {
     Fixture *fixture = *state;
-    Wanted wanted = {
-        .name = STR("a.service"), .state = WANT_STARTED, .has_enabled = true, .enabled = true
+    ServiceRequest wanted = {
+        .name = STR("a.service"), .state = DESIRED_STARTED, .has_enabled = true, .enabled = true
     };
-    Found found = { .unit = { .name = wanted.name,
-                              .load = STR("not-found"),
-                              .active = STR("inactive"),
-                              .sub = STR("dead") } };
+    ServiceState found = { .unit = { .name = wanted.name,
+                                     .load = STR("not-found"),
+                                     .active = STR("inactive"),
+                                     .sub = STR("dead") } };
     assert_string_equal(decide(&wanted, &found, true, &fixture->err), "+s");
     assert_string_equal(decide(&wanted, &found, false, &fixture->err), FAILS);
     assert_int_equal(fixture->err.kind, ERROR_NOT_FOUND);

@@ -52,8 +52,8 @@ static void packages_are_read_with_their_states(void **state)
     check_package(database, "vim:amd64", PACKAGE_INSTALLED, "2:9.0");
     check_package(database, "libc6:i386", PACKAGE_INSTALLED, "2.36");
     check_package(database, "old", PACKAGE_CONFIG, "1");
-    check_package(database, "half", PACKAGE_HALF, "3");
-    check_package(database, "again", PACKAGE_HALF, "3");
+    check_package(database, "half", PACKAGE_INCOMPLETE, "3");
+    check_package(database, "again", PACKAGE_INCOMPLETE, "3");
     check_package(database, "none", PACKAGE_ABSENT, "");
     assert_true(database_find(database, STR("vim"))->held);
     assert_null(database_find(database, STR("libc6")));
@@ -74,7 +74,7 @@ static void unfinished_dpkg_states_count_last(void **state)
             "Version: 2:9.1\n"),
     };
     dpkg_status_read(database, str_from_c(status), updates, COUNT_OF(updates));
-    check_package(database, "vim", PACKAGE_HALF, "2:9.1");
+    check_package(database, "vim", PACKAGE_INCOMPLETE, "2:9.1");
     assert_str(database_find(database, STR("vim"))->detail, "half-configured");
     assert_null(database_find_installed(database, STR("editor")));
     assert_str(database->interruption, "dpkg was interrupted");

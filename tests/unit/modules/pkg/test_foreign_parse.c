@@ -161,7 +161,7 @@ static void pacman_has_an_entry_for_each(void **state)
     assert_true(package->automatic);
     assert_ptr_equal(database_find_installed(database, STR("editor")), package);
     assert_ptr_equal(database_find_installed(database, STR("vi")), package);
-    assert_int_equal(database_find(database, STR("half"))->condition, PACKAGE_HALF);
+    assert_int_equal(database_find(database, STR("half"))->condition, PACKAGE_INCOMPLETE);
 }
 
 static void pacman_lists_one_version_of_each(void **state)

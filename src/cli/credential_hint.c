@@ -1,4 +1,4 @@
-#include "cli/credential_left.h"
+#include "cli/credential_hint.h"
 
 #include "pki/certificate.h"
 #include "pki/token.h"
@@ -22,7 +22,7 @@ Str credential_serial(Arena *arena, const Context *context)
                : STR_EMPTY;
 }
 
-Str credential_left(Arena *arena, const Context *was)
+Str credential_revoke_hint(Arena *arena, const Context *was)
 {
     Str id = credential_token_id(arena, was), serial = credential_serial(arena, was);
     Str until = was->expires.len > 0 ? arena_format(arena, "until %" STR_FMT, STR_ARG(was->expires))
