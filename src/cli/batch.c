@@ -92,7 +92,8 @@ static bool apply_option(Request *request, Str name, Value value, Error *err)
         return true;
     }
     if (str_eq(name, STR("optimized"))) {
-        return true; /* accepted but ignored: in Jinja2 it affects only compilation, not the result */
+        /* accepted but ignored: in Jinja2 it affects only compilation, not the result */
+        return true;
     }
     return error_set(err, ERROR_INVALID,
                      "unknown option '%" STR_FMT "', or its value has the wrong type",
@@ -218,7 +219,8 @@ static void process_line(Str line, const TemplateSettings *base, BatchKind kind,
     }
 }
 
-/* Output is flushed whenever no further input is available yet. A client that waits for each result gets it immediately, and bulk input is not slowed down by one write per line. */
+/* Output is flushed whenever no further input is available yet. A client that waits for each result
+ * gets it immediately, and bulk input is not slowed down by one write per line. */
 int batch_run(const Invocation *invocation, const TemplateSettings *settings, BatchKind kind)
 {
     if (invocation->arg_count > 0) {

@@ -33,7 +33,8 @@ typedef struct Exchange {
     LoopTimer tick;
 } Exchange;
 
-/* Warns once per command that data may be stale. Not needed for error responses, which state the reason. */
+/* Warns once per command that data may be stale. Not needed for error responses, which state the
+ * reason. */
 static void warn_stale(const Exchange *exchange, const Http1Head *head)
 {
     const Invocation *invocation = exchange->invocation;
@@ -100,7 +101,8 @@ ErrorKind cluster_status_kind(int status)
     return status < 300 ? ERROR_NONE : refusal_row_of_status(status)->kind;
 }
 
-/* Whether the response is an error from an eden server, which has a detail, rather than the error page of a proxy. */
+/* Whether the response is an error from an eden server, which has a detail, rather than the error
+ * page of a proxy. */
 static bool has_reason(Value response)
 {
     return value_get_text(response, "detail").len > 0;
@@ -116,7 +118,8 @@ ErrorKind cluster_response_kind(Arena *arena, const ClusterResponse *received)
          has_reason(response))) {
         return kind;
     }
-    /* A gateway error means that the server is unreachable; any other status comes from the proxy itself. */
+    /* A gateway error means that the server is unreachable; any other status comes from the proxy
+     * itself. */
     return received->status == 502                              ? ERROR_UNAVAILABLE
            : kind == ERROR_UNAVAILABLE || kind == ERROR_TIMEOUT ? kind
                                                                 : ERROR_OS;
@@ -452,7 +455,8 @@ static Str collection_of(Str target)
     return str_slice(rest, 0, end);
 }
 
-/* Adds "did you mean" with a similar name from the collection, if the user may list it. For nodes, the server does this. */
+/* Adds "did you mean" with a similar name from the collection, if the user may list it. For nodes,
+ * the server does this. */
 static void suggest_name(const Invocation *invocation, Str target, Problem *problem)
 {
     Arena *arena = invocation->arena;

@@ -82,7 +82,8 @@ int cluster_report_refusal_at(const Invocation *invocation, const ClusterEndpoin
  * once. */
 int cluster_add_refusal(const Invocation *invocation, const ClusterRefusal *refusal,
                         const Error *err, Problems *problems);
-/* Reports an error about the user's contexts, without the hint to become root. Returns the exit code. */
+/* Reports an error about the user's contexts, without the hint to become root. Returns the exit
+ * code. */
 int cluster_fail(const Invocation *invocation, const char *code, const Error *err);
 
 /* --- Streaming ------------------------------------------------------------------------------- */
@@ -91,7 +92,8 @@ typedef struct ClusterStreamHandler {
     bool (*on_chunk)(void *context, Str bytes); /* returns false to stop */
     void *context;
     int64_t
-        idle_timeout_ms; /* maximum time between chunks; `timeout_ms` limits the wait for the first byte */
+        /* maximum time between chunks; `timeout_ms` limits the wait for the first byte */
+        idle_timeout_ms;
     void (*on_head)(void *context, const Http1Head *head); /* called once, first; may be NULL */
     void (*on_tick)(
         void *context); /* called every `tick_ms`, even while no data arrives; may be NULL */

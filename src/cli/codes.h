@@ -10,5 +10,6 @@ typedef struct Code {
 } Code;
 
 extern const Code codes[];
-/* Looks up a code by name, ignoring case, or by the class of the error in Jinja2 ("UndefinedError"). Returns NULL if there is none. */
+/* Looks up a code by name, ignoring case, or by the class of the error in Jinja2
+ * ("UndefinedError"). Returns NULL if there is none. */
 const Code *code_find(Str name);

@@ -109,7 +109,8 @@ static int agent_run(Invocation *invocation)
         .outdated = on_upgrade,
         .context = &process,
     };
-    /* Block signals before the first log message: a process that reads the log may send a signal immediately. It is handled once the loop runs. */
+    /* Block signals before the first log message: a process that reads the log may send a signal
+     * immediately. It is handled once the loop runs. */
     process.daemon = daemon_new(
         loop, &(DaemonEvents){ .stop = on_stop, .reload = on_reload, .context = &process });
     if (!agent_open(&options, &process.agent, &err)) {

@@ -14,7 +14,9 @@
 
 /* --- Following the log ------------------------------------------------------------------------ */
 
-/* `eden audit tail --follow` prints the audit log as it grows, by polling: a user who may read the audit log may not watch its keys in the store. Each round first requests only the newest entry, so that polling an idle log is cheap. */
+/* `eden audit tail --follow` prints the audit log as it grows, by polling: a user who may read the
+ * audit log may not watch its keys in the store. Each round first requests only the newest entry,
+ * so that polling an idle log is cheap. */
 
 enum {
     AUDIT_PAGE = 500,           /* entries per request */

@@ -119,7 +119,7 @@ static int accept_loss(Invocation *invocation)
         backup_put_review(invocation, warning);
     } else {
         output_line(invocation->out,
-                    "accepted: no write is lost; the store continues at revision %lld",
+                    "accepted: no writes are lost; the store continues at revision %lld",
                     (long long)accepted.revision);
     }
     return EXIT_OK;

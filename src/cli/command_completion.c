@@ -1,4 +1,5 @@
-/* eden completion: scripts for shells. They only call `eden complete line`, so they need not be updated when commands change. */
+/* eden completion: scripts for shells. They only call `eden complete line`, so they need not be
+ * updated when commands change. */
 #include "base/bug.h"
 #include "cli/invocation.h"
 

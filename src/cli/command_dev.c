@@ -206,7 +206,8 @@ static void print_branch(const DevRun *run, Str output)
     print_stage(run, "%s: %" STR_FMT, run->site, STR_ARG(last));
 }
 
-/* The cluster follows a git repository; for any other directory, its current files are pushed once. */
+/* The cluster follows a git repository; for any other directory, its current files are pushed
+ * once. */
 static bool send_site(const DevRun *run, Str *output, Error *err)
 {
     const char *url = arena_format(run->invocation->arena, "file://%s", run->site).data;
@@ -223,7 +224,8 @@ static bool send_site(const DevRun *run, Str *output, Error *err)
     return run_eden(run, sync, NULL, NULL, output, err);
 }
 
-/* If the site has errors, they are reported and the cluster keeps running, so that the user can fix them and push again. */
+/* If the site has errors, they are reported and the cluster keeps running, so that the user can fix
+ * them and push again. */
 static void add_site(const DevRun *run)
 {
     Str output = STR_EMPTY, line = STR_EMPTY;
@@ -540,7 +542,8 @@ static bool find_node(Value description, const char *name, pid_t *process, Error
 
 static int run_inside(Invocation *invocation, const char *node)
 {
-    /* Commands in the node use the server there, regardless of the user's contexts, even if this command itself runs in another temporary cluster. */
+    /* Commands in the node use the server there, regardless of the user's contexts, even if this
+     * command itself runs in another temporary cluster. */
     static const char *const own[] = { "EDEN_CONTEXT=" CONTEXT_LOCAL, "EDEN_RUN_DIR=", NULL };
     Value description = value_null();
     pid_t process = 0;

@@ -226,7 +226,8 @@ static void print_fixes(const Invocation *invocation, const DoctorResult *result
     }
 }
 
-/* The server that commands would use. Invalid contexts are ignored here; a separate check reports them. */
+/* The server that commands would use. Invalid contexts are ignored here; a separate check reports
+ * them. */
 static bool select_endpoint(const Invocation *invocation, ClusterEndpoint *endpoint, Error *err)
 {
     if (cluster_endpoint_select(invocation, endpoint, err)) {

@@ -160,7 +160,7 @@ const Command command_init = {
         "All ports use TLS except --health, which serves only /healthz and /readyz, for load\n"
         "balancers and monitoring without TLS.\n"
         "\n"
-        "With --endpoints, the store is on an etcd cluster (3.4 or later) that you operate and\n"
+        "With --endpoints, the store is in an etcd cluster (3.4 or later) that you operate and\n"
         "that contains nothing else. Each member must run with '--max-request-bytes 4194304\n"
         "--max-txn-ops 512'. The server reads the three files as its own user, and again when\n"
         "they change.\n"

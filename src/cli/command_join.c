@@ -36,7 +36,8 @@ typedef struct JoinCommand {
 
 /* --- Options --------------------------------------------------------------------------------- */
 
-/* Overwrites a secret in argv or the environment, where other users could read it while the process runs. Both are in writable memory of this process. */
+/* Overwrites a secret in argv or the environment, where other users could read it while the process
+ * runs. Both are in writable memory of this process. */
 static void overwrite_secret(const char *secret)
 {
     memset((char *)secret, '*', strlen(secret));
@@ -120,7 +121,8 @@ static bool read_options(JoinCommand *command, Error *err)
 
 /* --- Progress -------------------------------------------------------------------------------- */
 
-/* The host key, formatted for the approve command; a placeholder if the key is not in the default location. */
+/* The host key, formatted for the approve command; a placeholder if the key is not in the default
+ * location. */
 static Str local_host_key(Arena *arena)
 {
     Str text, word, rest;
@@ -255,7 +257,8 @@ static bool is_node(const Invocation *invocation)
     return open_agent(invocation, &agent, &err) && directory_has(&agent, AGENT_STATE);
 }
 
-/* These options have no defaults in their rows, so that read_server_options() can tell whether they were given. */
+/* These options have no defaults in their rows, so that read_server_options() can tell whether they
+ * were given. */
 static Str option_or_default(const Invocation *invocation, const char *name, const char *fallback)
 {
     const char *text = invocation_text(invocation, name);

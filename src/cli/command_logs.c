@@ -20,7 +20,9 @@ static void put_text(const Logs *logs, Str text)
     }
 }
 
-/* Returns the path within the site, without the directory in which the node stores the version: ".../sites/3f2a.../jobs/web.yaml". Empty for commands of 'eden exec', which are not part of a site. */
+/* Returns the path within the site, without the directory in which the node stores the version:
+ * ".../sites/3f2a.../jobs/web.yaml". Empty for commands of 'eden exec', which are not part of a
+ * site. */
 static Str path_in_site(Str file)
 {
     size_t at = str_find(file, STR("/sites/"), 0);

@@ -65,7 +65,8 @@ static void put_sentence(const char *help, Buf *out)
     put_filled(buf_str(&text), out);
 }
 
-/* Consumes the lines of `text` up to an empty one. Fills them, or prints them verbatim if they are indented. */
+/* Consumes the lines of `text` up to an empty one. Fills them, or prints them verbatim if they are
+ * indented. */
 static void put_paragraph(Str *text, Buf *out)
 {
     AUTO_CLEAR(Buf) words = buf_make(BUF_UNLIMITED);

@@ -21,7 +21,8 @@ enum {
     SSH_TIMEOUT_MS = SSH_VERIFY_LIMIT_MS + 15 * 1000
 };
 
-/* Returns true after printing a usage error if an option that requires --ssh was given without it. */
+/* Returns true after printing a usage error if an option that requires --ssh was given without
+ * it. */
 static bool nodes_ssh_is_misused(const Invocation *invocation)
 {
     static const char *const names[] = { "host-key", "known-hosts", "accept-new-host-key" };
@@ -250,7 +251,8 @@ static int refuse_approval(Invocation *invocation, Value node, Error *err)
     return cluster_report_refusal(invocation, &refusal, err);
 }
 
-/* Finds the key to approve: --key, or the only key with which this name was requested (from --address, if given). If there are several, the user has to choose one. */
+/* Finds the key to approve: --key, or the only key with which this name was requested (from
+ * --address, if given). If there are several, the user has to choose one. */
 static int find_key(Invocation *invocation, Str name, Str *key)
 {
     const char *option = invocation_text(invocation, "key");

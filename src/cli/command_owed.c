@@ -22,7 +22,8 @@ static Str boot_id(const Invocation *invocation)
     return id.kind == VALUE_STRING ? value_str(id) : STR_EMPTY;
 }
 
-/* Reads the owed reactions. If the directory does not exist, nothing was ever applied and there are none. Returns false if it cannot be read. */
+/* Reads the owed reactions. If the directory does not exist, nothing was ever applied and there are
+ * none. Returns false if it cannot be read. */
 static bool read_owed(const Invocation *invocation, DebtBook *debts, bool *is_running, Error *err)
 {
     AUTO_CLEAR(Directory) state = { .descriptor = -1 };

@@ -141,7 +141,8 @@ static void print_table(const Invocation *invocation, Value pki)
     print_rotation(invocation, pki, "\n");
 }
 
-/* Converts a user's certificate to the format of node certificates. Its record does not name the CA. */
+/* Converts a user's certificate to the format of node certificates. Its record does not name the
+ * CA. */
 static Value user_row(Arena *arena, Value object)
 {
     static const char *const copied[] = { "state", "expires", "made_by", "error", NULL };
@@ -290,7 +291,8 @@ static bool is_serial(Str text)
     return text.len == SERIAL_DIGITS && hex_is_valid(text);
 }
 
-/* Tries node certificates, then user certificates, so that the user need not know which kind it is. */
+/* Tries node certificates, then user certificates, so that the user need not know which kind it
+ * is. */
 static int revoke_serial_number(Invocation *invocation, const char *serial, Value *response)
 {
     Arena *arena = invocation->arena;

@@ -208,7 +208,8 @@ static int site_upload(SiteUpload *upload)
 
 /* --- State of git ----------------------------------------------------------------------------- */
 
-/* The git state of a directory, which is recorded in the version so that users can see where it came from. */
+/* The git state of a directory, which is recorded in the version so that users can see where it
+ * came from. */
 
 enum {
     GIT_TIMEOUT_MS = 10000,
@@ -243,7 +244,9 @@ static Str shorten(Str text)
     return str_slice(text, 0, VERSION_TEXT_MAX);
 }
 
-/* Commit, branch, author and subject, if the directory is in a git repository; a commit with local changes ends in "-dirty". Best effort: anything that cannot be determined is empty. Strings are in the arena. */
+/* Commit, branch, author and subject, if the directory is in a git repository; a commit with local
+ * changes ends in "-dirty". Best effort: anything that cannot be determined is empty. Strings are
+ * in the arena. */
 static void git_state_read(Arena *arena, const char *directory, VersionSource *out)
 {
     static const char *const log[] = { "log", "-1", "--format=%H%n%an <%ae>%n%s", NULL };
@@ -394,7 +397,8 @@ static int print_json(const Push *push)
     return EXIT_OK;
 }
 
-/* If the site also has git sources, the pushed version is replaced by the next commit. Users without permission to list sources do not get this note. */
+/* If the site also has git sources, the pushed version is replaced by the next commit. Users
+ * without permission to list sources do not get this note. */
 static void print_sources(const Push *push)
 {
     ClusterRequest request = { .method = "GET", .target = STR("/v1/sources?limit=1") };

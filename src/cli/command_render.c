@@ -94,7 +94,8 @@ static void add_template_hint(SiteView *view, Str path)
     }
 }
 
-/* Renders a template as it would be rendered on a node of the site. `path` is relative to the site's templates/, or the path of any file. */
+/* Renders a template as it would be rendered on a node of the site. `path` is relative to the
+ * site's templates/, or the path of any file. */
 static bool render_template(SiteView *view, const char *path, Rendered *rendered)
 {
     const Invocation *invocation = view->invocation;

@@ -118,7 +118,7 @@ static void print_canceled(const Invocation *invocation, Str name, Value run)
     }
     if (silent > 0) {
         output_line(invocation->out,
-                    "  %" STR_FMT ": not waited for; the run is stopped there on return",
+                    "  %" STR_FMT ": not waiting for it; the run is stopped there when it returns",
                     STR_ARG(output_count(arena, silent, "silent node", "silent nodes")));
     }
 }
@@ -142,7 +142,8 @@ static int run_cancel(Invocation *invocation)
                                   names, invocation->arg_count);
 }
 
-/* Chooses the version to repeat a run with. If the run's version is no longer current, the user has to choose explicitly. */
+/* Chooses the version to repeat a run with. If the run's version is no longer current, the user has
+ * to choose explicitly. */
 static int choose_version(Invocation *invocation, Value run, Map *spec)
 {
     const char *ref = invocation_text(invocation, "version");
@@ -154,7 +155,7 @@ static int choose_version(Invocation *invocation, Value run, Map *spec)
         return usage_error(invocation, "a command has no version");
     }
     if (ref != NULL && same) {
-        return usage_error(invocation, "--version and --same-version exclude each other");
+        return usage_error(invocation, "--version and --same-version are mutually exclusive");
     }
     if (same || version.len == 0) {
         return EXIT_OK;

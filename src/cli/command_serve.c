@@ -83,7 +83,8 @@ static void on_stop(void *context)
     }
 }
 
-/* Creates the directory of the socket, owned by the owner of the server's state directory. A server that was started as root switches to that user here. */
+/* Creates the directory of the socket, owned by the owner of the server's state directory. A server
+ * that was started as root switches to that user here. */
 static bool prepare_directories(const Invocation *invocation, const char *run_dir, Error *err)
 {
     AUTO_CLEAR(Directory) state = { .descriptor = -1 };
@@ -116,7 +117,8 @@ static bool prepare_directories(const Invocation *invocation, const char *run_di
     return directory_make(path.data, &sockets, err);
 }
 
-/* Writes the error to a file for the parent process, such as the agent, which otherwise only sees the exit code. Removes the file if there is no error. */
+/* Writes the error to a file for the parent process, such as the agent, which otherwise only sees
+ * the exit code. Removes the file if there is no error. */
 static void save_failure(const Invocation *invocation, const Error *err)
 {
     AUTO_CLEAR(Directory) sockets = { .descriptor = -1 };

@@ -17,7 +17,7 @@ static int run_add(Invocation *invocation)
     if (code != EXIT_OK || kind_print_value(invocation, created, &code)) {
         return code;
     }
-    stream_put_format(invocation->out, "'%s' may become a server\n", invocation->args[0]);
+    stream_put_format(invocation->out, "'%s' can now become a server\n", invocation->args[0]);
     stream_put_format(invocation->err,
                       "Next: run 'eden join --as-server' on it, unless that is already running.\n");
     return EXIT_OK;
@@ -34,9 +34,8 @@ static int run_remove(Invocation *invocation)
                      &removed);
     if (code == EXIT_OK) {
         stream_put_format(invocation->out, "'%s' is no longer a server\n", invocation->args[0]);
-        stream_put_format(
-            invocation->err,
-            "It had the key of the CA. If others may have read its disk, run 'eden pki rotate'.\n");
+        stream_put_format(invocation->err, "It had a copy of the CA key. If others may have read "
+                                           "its disk, run 'eden pki rotate'.\n");
     }
     return code;
 }
@@ -47,15 +46,16 @@ static const Verb verbs[] = {
     { .name = "add",
       .args = { { "NODE", WORD_NODE } },
       .help = "Permit a node to become a server.",
-      .text = "The node's machine can then get the key of the CA from the other servers, over\n"
-              "mutual TLS: 'eden join --as-server' on it does that, and waits for this command.",
+      .text = "The node can then fetch the CA key from another server, over mutual TLS, with\n"
+              "'eden join --as-server', which waits until it is permitted to.",
       .examples = { { "eden servers add s2", "permit s2 to become a server" } },
       .run = run_add },
     { .name = "remove",
       .args = { { "SERVER", WORD_NODE } },
       .help = "Remove a server; its machine remains a node.",
-      .text = "A running server stops and deletes its keys. One that does not run does so when it\n"
-              "starts; its keys remain valid until the CA is rotated ('eden pki rotate').",
+      .text =
+          "If the server is running, it stops and deletes its keys; otherwise, it does so at its\n"
+          "next start. A copy of its keys is valid until 'eden pki rotate' replaces the CA.",
       .examples = { { "eden servers remove s2", "remove a server" } },
       .run = run_remove },
     { 0 },

@@ -38,7 +38,8 @@ static int get_source(Invocation *invocation, Str name, Value *out)
         out);
 }
 
-/* Waits until the leader has determined the default branch or failed to. The wait is short because the source has already been added. */
+/* Waits until the leader has determined the default branch or failed to. The wait is short because
+ * the source has already been added. */
 static void wait_for_branch(Invocation *invocation, Value *source)
 {
     int64_t end_us = clock_monotonic_us() + (int64_t)BRANCH_TIMEOUT_MS * 1000;

@@ -60,7 +60,8 @@ static void add_roles(const Invocation *invocation, Map *spec)
     map_set_str(arena, spec, STR("roles"), value_list(roles));
 }
 
-/* Returns the command to run on the joining machine, or by the user who logs in. The token is passed in the environment because other users of that machine can see command lines. */
+/* Returns the command to run on the joining machine, or by the user who logs in. The token is
+ * passed in the environment because other users of that machine can see command lines. */
 static Str next_command(Arena *arena, Value status, bool is_access)
 {
     const List *servers = value_get_list(status, "servers");

@@ -249,12 +249,13 @@ static int activate(Invocation *invocation, Value version, Value pin, bool run)
     }
     output_line(invocation->out, "version %" STR_FMT " is current%s", STR_ARG(object_name(version)),
                 value_get_bool(object_status(version), "pinned") ? " and pinned"
-                : is_unpin                                       ? ", and not pinned any more"
+                : is_unpin                                       ? " and no longer pinned"
                                                                  : "");
     return EXIT_OK;
 }
 
-/* Finds the version before the current one. After a rollback, that is the newer version, which a second rollback must not restore. */
+/* Finds the version before the current one. After a rollback, that is the newer version, which a
+ * second rollback must not restore. */
 static int find_earlier(Invocation *invocation, Value *out)
 {
     Value current;

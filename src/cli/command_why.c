@@ -10,7 +10,8 @@ static bool has_text(const Value *v, Str text)
     return v != NULL && v->kind == VALUE_STRING && str_eq(value_str(*v), text);
 }
 
-/* Whether the name refers to this step: a step of that name in any job, an instance of forEach, or a step that manages a resource of that name. */
+/* Whether the name refers to this step: a step of that name in any job, an instance of forEach, or
+ * a step that manages a resource of that name. */
 static bool is_match(const Step *step, Value recorded, Str name)
 {
     if (str_eq(step->name, name) || (str_starts(step->name, name) && step->name.len > name.len &&

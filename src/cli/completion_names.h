@@ -1,4 +1,6 @@
-/* Names of objects on a server, for shell completion: printed from a cache without waiting for the network. Cached names are printed regardless of their age; if they are old, a background process refreshes the cache for the next completion. */
+/* Names of objects on a server, for shell completion: printed from a cache without waiting for the
+ * network. Cached names are printed regardless of their age; if they are old, a background process
+ * refreshes the cache for the next completion. */
 #pragma once
 
 #include "cli/invocation.h"
@@ -10,7 +12,8 @@ enum {
     COMPLETION_NAMES_QUERY_MS = 5000, /* timeout of the query */
 };
 
-/* Returns names from the cache for the server that the invocation selects, one per line; empty if there are none. */
+/* Returns names from the cache for the server that the invocation selects, one per line; empty if
+ * there are none. */
 Str completion_names_show(const Invocation *invocation, WordKind word);
 /* Queries the server and writes the cache. Prints nothing. */
 void completion_names_refresh(const Invocation *invocation, WordKind word);

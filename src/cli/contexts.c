@@ -255,7 +255,8 @@ Str contexts_directory(Arena *arena)
                                           : STR_EMPTY;
 }
 
-/* Contexts determine which server is trusted and which files are sent to it, so root does not use the contexts of another user whose HOME it inherited (sudo). */
+/* Contexts determine which server is trusted and which files are sent to it, so root does not use
+ * the contexts of another user whose HOME it inherited (sudo). */
 static bool check_owner(const Directory *opened, Error *err)
 {
     uid_t user;

@@ -53,7 +53,9 @@ Str contexts_directory(Arena *arena);
 /* A missing file has no contexts. Fails with ERROR_DENIED if other users can read the file,
  * ERROR_INVALID if it is malformed, or like the file system. */
 MUST_CHECK bool contexts_load(Arena *arena, Str directory, Contexts *out, Error *err);
-/* Hold the lock from loading until saving. Other processes wait for it for a few seconds only, so do not prompt or use the network while holding it. Creates the directory. Fails with ERROR_CONFLICT if another process does not release the lock, or like the file system. */
+/* Hold the lock from loading until saving. Other processes wait for it for a few seconds only, so
+ * do not prompt or use the network while holding it. Creates the directory. Fails with
+ * ERROR_CONFLICT if another process does not release the lock, or like the file system. */
 MUST_CHECK bool contexts_lock(Arena *arena, Str directory, FileLock *out, Error *err);
 /* Replaces the file atomically, with mode 0600. Fails with ERROR_LIMIT if there are more contexts
  * than contexts_load() accepts. */

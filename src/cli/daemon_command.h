@@ -1,4 +1,5 @@
-/* Shared by commands that run as daemons, `eden serve` and `eden agent`, and commands that set them up. */
+/* Shared by commands that run as daemons, `eden serve` and `eden agent`, and commands that set them
+ * up. */
 #pragma once
 
 #include "base/error.h"
@@ -27,7 +28,8 @@ void daemon_command_protect(uint32_t connections);
 Str own_host_name(Arena *arena);
 Str own_node_name(Arena *arena);
 
-/* For messages, how to start the daemons of this machine: "'systemctl enable --now eden' (or 'eden agent')", or a command for a state directory other than the unit's. */
+/* For messages, how to start the daemons of this machine: "'systemctl enable --now eden' (or 'eden
+ * agent')", or a command for a state directory other than the unit's. */
 Str daemon_command_start(const Invocation *invocation);
 
 /* Reports the error as a problem with this code and returns the exit code of its kind. */

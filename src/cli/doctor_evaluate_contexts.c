@@ -54,7 +54,7 @@ static DoctorResult evaluate_times(Arena *arena, const DoctorView *view, bool of
     if (wrong.len > 0) {
         return doctor_result(arena, state, "%" STR_FMT, STR_ARG(buf_str(&wrong)));
     }
-    return known > 0 ? doctor_result(arena, DOCTOR_OK, "%u good", known)
+    return known > 0 ? doctor_result(arena, DOCTOR_OK, "%u valid", known)
                      : skip_without_contexts(arena);
 }
 

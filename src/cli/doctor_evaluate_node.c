@@ -209,7 +209,7 @@ DoctorResult evaluate_session(Arena *arena, const DoctorView *view)
 {
     Value session;
     if (!agent_reports(view, "session", &session)) {
-        return doctor_result(arena, DOCTOR_SKIPPED, "no agent reported one");
+        return doctor_result(arena, DOCTOR_SKIPPED, "no agent has reported a session");
     }
     Str state = value_get_text(session, "state"), why = value_get_text(session, "why");
     Str server = value_get_text(session, "server"), since = value_get_text(session, "since");
@@ -234,7 +234,7 @@ DoctorResult evaluate_spool(Arena *arena, const DoctorView *view)
 {
     Value spool;
     if (!agent_reports(view, "spool", &spool)) {
-        return doctor_result(arena, DOCTOR_SKIPPED, "no agent reported it");
+        return doctor_result(arena, DOCTOR_SKIPPED, "no agent has reported its spool");
     }
     Str why = value_get_text(spool, "why");
     int64_t records = value_get_int(spool, "records"), dropped = value_get_int(spool, "dropped");

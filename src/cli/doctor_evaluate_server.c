@@ -85,7 +85,8 @@ DoctorResult evaluate_server_certificates(Arena *arena, const DoctorView *view)
     return first;
 }
 
-/* Whether the server accepts connections but does not respond, because it hangs or is overloaded. */
+/* Whether the server accepts connections but does not respond, because it hangs or is
+ * overloaded. */
 static bool is_hanging(const DoctorView *view)
 {
     return view->health.was_queried && view->health.err.kind == ERROR_TIMEOUT;
@@ -246,7 +247,8 @@ static uint32_t count_unreachable_etcd(const DoctorView *view, const DoctorPort 
     return count;
 }
 
-/* The server needs one member that is connected to a majority. Members that do not accept connections are reported while the majority is still available. */
+/* The server needs one member that is connected to a majority. Members that do not accept
+ * connections are reported while the majority is still available. */
 static DoctorResult evaluate_etcd(Arena *arena, const DoctorView *view)
 {
     const char *fix = "start the members of etcd, and open their port (2379) in firewalls; servers "

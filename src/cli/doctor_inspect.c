@@ -140,7 +140,8 @@ static void inspect_server(Inspection *inspection)
     }
     inspect_settings(inspection, &server);
     inspect_certificate(inspection, &server, SERVER_CA, (CertificateSet){ 0 }, &view->ca);
-    /* During a rotation the certificates may be issued by the next CA, which this node also trusts. */
+    /* During a rotation the certificates may be issued by the next CA, which this node also
+     * trusts. */
     CertificateSet trusted = inspection->bundle.count > 0 ? inspection->bundle
                              : view->ca.err.kind == ERROR_NONE
                                  ? (CertificateSet){ &view->ca.certificate, 1 }

@@ -7,7 +7,8 @@
 typedef struct DoctorPaths {
     const char *state_dir, *run_dir;
     bool
-        has_run_dir; /* a server in this directory is queried even if this machine is not set up as one */
+        /* a server in this directory is queried even if this machine is not set up as one */
+        has_run_dir;
 } DoctorPaths;
 
 /* Results are allocated in `arena`. Failures are recorded in the view. */

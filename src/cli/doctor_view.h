@@ -1,4 +1,5 @@
-/* The data that `eden doctor` has collected: plain values, filled in by doctor_inspect.h and evaluated by doctor_evaluate.h. */
+/* The data that `eden doctor` has collected: plain values, filled in by doctor_inspect.h and
+ * evaluated by doctor_evaluate.h. */
 #pragma once
 
 #include "etcd/client.h"
@@ -82,7 +83,8 @@ typedef struct DoctorView {
     DoctorServer servers[DOCTOR_SERVERS_MAX];
     uint32_t server_count;
 
-    /* The selected server is on another machine, selected by a context or a run directory. Then `nodes`, `tokens`, `pki` and `audit` are those of its cluster. */
+    /* The selected server is on another machine, selected by a context or a run directory. Then
+     * `nodes`, `tokens`, `pki` and `audit` are those of its cluster. */
     bool queries_remote;
 
     bool is_server;

@@ -14,7 +14,8 @@ enum ExitCode {
     EXIT_INTERRUPTED = 130,
 };
 
-/* Returns the worse of two exit codes: failures are worse than denials, then conflicts, then unavailability. */
+/* Returns the worse of two exit codes: failures are worse than denials, then conflicts, then
+ * unavailability. */
 int exit_code_worse(int a, int b);
 
 typedef struct ExitRow {

@@ -20,5 +20,6 @@ void fleet_report_html(const FleetReport *report, Buf *out);
  *                  "diff","changes":{..},"stdout","stderr","exit_code","cut"}],
  *      "complete":true}                                           false: texts were omitted */
 void fleet_report_json(const FleetReport *report, Buf *out);
-/* JUnit XML: a test suite for each node, with a test case for each of its steps. A node without results has one test case, with an error. */
+/* JUnit XML: a test suite for each node, with a test case for each of its steps. A node without
+ * results has one test case, with an error. */
 void fleet_report_junit(const FleetReport *report, Buf *out);

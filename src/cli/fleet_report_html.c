@@ -1,4 +1,5 @@
-/* The HTML report: summary, matrix of nodes and steps, and details of failures and changes. All text from nodes and users is escaped; nothing is loaded from the network. */
+/* The HTML report: summary, matrix of nodes and steps, and details of failures and changes. All
+ * text from nodes and users is escaped; nothing is loaded from the network. */
 #include "base/utc.h"
 #include "cli/fleet_report.h"
 #include "cli/fleet_report_style.h"
@@ -15,7 +16,8 @@ enum {
     UNCHANGED_MIN = 2,
     CELLS_MAX =
         100 *
-        1000, /* size limit of the matrix; beyond it, equal columns and the last rows are combined */
+        /* size limit of the matrix; beyond it, equal columns and the last rows are combined */
+        1000,
     COLUMNS_MAX = 1000,
 };
 

@@ -4,10 +4,12 @@
 enum {
     CASES_MAX =
         200 *
-        1000, /* beyond this number, steps with nothing to do are omitted, and texts are not repeated */
+        /* beyond this number, steps with nothing to do are omitted, and texts are not repeated */
+        1000,
 };
 
-/* Build servers show steps as tests and have no notion of nodes, so a node without results needs a test case of its own. */
+/* Build servers show steps as tests and have no notion of nodes, so a node without results needs a
+ * test case of its own. */
 static void put_node_itself(Buf *out, const MatrixNode *node)
 {
     bool has_failed = str_eq_c(node->outcome, "failed");

@@ -29,7 +29,8 @@ enum {
 typedef struct NodeGroup {
     Str outcome, reason; /* step and error, or another reason */
     Str silent_since,
-        waits_until; /* when the first node became silent, and how long the run waits for the last one */
+        /* when the first node became silent, and how long the run waits for the last one */
+        waits_until;
     Str stops_until; /* how long the cancellation of the run stays valid for the last node */
     uint32_t count;
     Buf names;
@@ -86,9 +87,10 @@ static void print_group(const Invocation *invocation, const NodeGroup *group)
         buf_put_format(&line, "; silent since %" STR_FMT, STR_ARG(group->silent_since));
     }
     if (group->waits_until.len > 0) {
-        buf_put_format(&line, "; waited for until %" STR_FMT, STR_ARG(group->waits_until));
+        buf_put_format(&line, "; waiting for it until %" STR_FMT, STR_ARG(group->waits_until));
     } else if (group->stops_until.len > 0) {
-        buf_put_format(&line, "; its order is kept until %" STR_FMT, STR_ARG(group->stops_until));
+        buf_put_format(&line, "; the cancellation is valid until %" STR_FMT,
+                       STR_ARG(group->stops_until));
     }
     output_line(invocation->out, "%" STR_FMT, STR_ARG(buf_str(&line)));
 }
@@ -159,7 +161,8 @@ static void print_last_event(const Invocation *invocation, Value run, Str node)
     }
 }
 
-/* Nodes that have started and not ended, except those that are canceling, whose reason already shows what they are waiting for. */
+/* Nodes that have started and not ended, except those that are canceling, whose reason already
+ * shows what they are waiting for. */
 static bool is_in_progress(Value node)
 {
     Str outcome = value_get_text(node, "outcome");
@@ -194,7 +197,8 @@ static void print_hint(const Invocation *invocation, Value run, const List *node
 
 /* --- Report ----------------------------------------------------------------------------------- */
 
-/* Prints the nodes of GET /v1/runs/<id>/nodes that need attention, except those whose failure is printed with the outputs. Also prints the last event of nodes in progress. */
+/* Prints the nodes of GET /v1/runs/<id>/nodes that need attention, except those whose failure is
+ * printed with the outputs. Also prints the last event of nodes in progress. */
 static void fleet_groups_print(const Invocation *invocation, Value run, const List *nodes,
                                const RunOutputs *outputs)
 {
@@ -288,7 +292,8 @@ static int create(Invocation *invocation, const char *target, Map *spec, Value *
     }
     if (refusal.responded && err.kind == ERROR_NOT_FOUND) {
         refusal.target =
-            STR_EMPTY; /* the error is not about a run, so the hint about the list of runs does not apply */
+            /* the error is not about a run, so the hint about the list of runs does not apply */
+            STR_EMPTY;
     }
     int code = cluster_report_refusal(invocation, &refusal, &err);
     return refusal.responded && err.kind == ERROR_NOT_FOUND ? EXIT_NOT_MATCHED : code;

@@ -23,7 +23,8 @@
           .help = "select at most N of the matching nodes, sorted by name" }, \
         { .name = "detach", .help = "do not wait: print the ID of the run" }, FLEET_WAIT_OPTIONS
 
-/* Adds the values of these options, including the time limit per node, to the spec. Returns false after reporting an invalid one. */
+/* Adds the values of these options, including the time limit per node, to the spec. Returns false
+ * after reporting an invalid one. */
 MUST_CHECK bool fleet_spec_read(Invocation *invocation, const char *time_option, Map *spec);
 /* Creates the run (`target`: "/v1/runs" or "/v1/exec"), waits for its end and reports the result.
  * Returns the exit code. */

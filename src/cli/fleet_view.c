@@ -1,4 +1,5 @@
-/* A step can have several results: an interrupted run starts again, and a step that reacts has a second result. So the last result of each step on each node is stored, in one byte. */
+/* A step can have several results: an interrupted run starts again, and a step that reacts has a
+ * second result. So the last result of each step on each node is stored, in one byte. */
 #include "cli/fleet_view.h"
 
 #include "base/json_out.h"
@@ -62,7 +63,8 @@ int64_t fleet_view_remaining_ms(const FleetView *view, int64_t elapsed)
     if (view->started == 0 || view->expected == 0 || elapsed < ESTIMATE_AFTER_MS) {
         return -1;
     }
-    /* Assumes that nodes that have not started will have an average number of steps. Silent nodes are not counted. */
+    /* Assumes that nodes that have not started will have an average number of steps. Silent nodes
+     * are not counted. */
     uint32_t silent = 0;
     for (uint32_t i = 0; i < view->missing.len; i++) {
         const FleetGroup *group = &view->missing.items[i];
@@ -172,7 +174,7 @@ static void put_missing(const FleetGroup *group, Buf *line)
     buf_put_format(line, "%s%" STR_FMT, group->message.len > 0 ? ": " : "",
                    STR_ARG(group->message));
     if (group->until.len > 0) {
-        buf_put_format(line, "; waited for until %" STR_FMT, STR_ARG(group->until));
+        buf_put_format(line, "; waiting for it until %" STR_FMT, STR_ARG(group->until));
     }
 }
 

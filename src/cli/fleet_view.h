@@ -1,4 +1,5 @@
-/* Shows the progress of a run across nodes, based on its events: counters for each step, failures, and targets that do not report. */
+/* Shows the progress of a run across nodes, based on its events: counters for each step, failures,
+ * and targets that do not report. */
 #pragma once
 
 #include "base/str_map.h"

@@ -262,7 +262,8 @@ static void put_markdown_detail(Comment *comment, const MatrixDetail *detail)
     buf_put(out, STR("\n</details>\n"));
 }
 
-/* Removes what was appended since `start` if the comment is now too long. Counts bytes; the number of characters cannot be larger. */
+/* Removes what was appended since `start` if the comment is now too long. Counts bytes; the number
+ * of characters cannot be larger. */
 static bool undo_if_too_long(Comment *comment, size_t start, size_t max)
 {
     bool fits = comment->out->len <= max;
@@ -313,7 +314,8 @@ static void put_section(Comment *comment, const FoldSection *section)
     comment->omitted += omitted;
 }
 
-/* Whether the node neither succeeded nor reported changes, because it is silent or its site has errors. */
+/* Whether the node neither succeeded nor reported changes, because it is silent or its site has
+ * errors. */
 static bool is_other(Value node)
 {
     Str outcome = value_get_text(node, "outcome");

@@ -1,4 +1,5 @@
-/* Finds the lines that belong to secret values in malformed files. There is no parse tree, so this relies on indentation, quotes and brackets, and errs on the side of hiding too much. */
+/* Finds the lines that belong to secret values in malformed files. There is no parse tree, so this
+ * relies on indentation, quotes and brackets, and errs on the side of hiding too much. */
 #include "cli/hide.h"
 
 #include "base/str_map.h"
@@ -69,7 +70,8 @@ static Str last_key(Str line, size_t end)
     return STR_EMPTY;
 }
 
-/* If a name is marked in any file, its value is secret in all files, even in a malformed file without the mark. */
+/* If a name is marked in any file, its value is secret in all files, even in a malformed file
+ * without the mark. */
 static void collect_names(const Source *source, StrMap *names)
 {
     Str rest = source->text, line, above = STR_EMPTY;
@@ -261,7 +263,8 @@ static Str redact_quoted(Arena *arena, Str message)
                       str_from_offset(message, close + 1));
 }
 
-/* Returns how much of a problem's line can be shown: up to the end of the tag or of the marked name at its start. */
+/* Returns how much of a problem's line can be shown: up to the end of the tag or of the marked name
+ * at its start. */
 static size_t shown_length(const Problem *problem, const StrMap *names)
 {
     Str line = problem->excerpt;

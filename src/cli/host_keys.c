@@ -31,7 +31,7 @@ bool host_keys_find(const Invocation *invocation, const char *file, Str host, ui
         }
     }
     return keys->len > 0 ||
-           error_set(err, ERROR_NOT_FOUND, "%s has no key of %" STR_FMT, file, STR_ARG(name));
+           error_set(err, ERROR_NOT_FOUND, "%s contains no key for %" STR_FMT, file, STR_ARG(name));
 }
 
 bool host_keys_given(const Invocation *invocation, List *keys)

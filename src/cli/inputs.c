@@ -62,7 +62,8 @@ static uint16_t read_document(Inputs *inputs, const char *path)
                                      : yaml_options_default.limits.size);
 }
 
-/* Parses consecutive JSON values. Returns false if the text is not JSON, is empty or has more than `max` values. */
+/* Parses consecutive JSON values. Returns false if the text is not JSON, is empty or has more than
+ * `max` values. */
 static bool json_values(Inputs *inputs, uint16_t id, uint32_t max, List **out)
 {
     Str text = sources_get(&inputs->sources, id)->text;
@@ -226,7 +227,8 @@ static bool define(Inputs *inputs, const char *word, Map *into)
     return true;
 }
 
-/* `no` is a string and true in a condition, and 0644 prints as 644. Authors of files for other tools should be warned about this, but only once per file. */
+/* `no` is a string and true in a condition, and 0644 prints as 644. Authors of files for other
+ * tools should be warned about this, but only once per file. */
 static void move_problems(Inputs *inputs, const Problems *found, const char *path)
 {
     Problem hint = { 0 };
@@ -319,7 +321,8 @@ int inputs_report(Inputs *inputs, const Invocation *invocation)
     problems_sort(problems);
     hide_secrets(problems, &inputs->sources);
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
-    /* If there is also a result, hints go to standard error, because standard output must be a single JSON text. */
+    /* If there is also a result, hints go to standard error, because standard output must be a
+     * single JSON text. */
     if (invocation_wants_json(invocation) && problems->errors > 0) {
         problems_print_json(problems, &text);
         stream_put(invocation->out, buf_str(&text));

@@ -69,5 +69,6 @@ MUST_CHECK bool inputs_check_define(const Invocation *invocation, const char *de
  * other values are replaced. */
 MUST_CHECK bool inputs_variables(Inputs *inputs, const Invocation *invocation, Value *out);
 
-/* Prints the problems to standard error or, with `-o json`, to standard output. Returns EXIT_FAILED if there are errors. */
+/* Prints the problems to standard error or, with `-o json`, to standard output. Returns EXIT_FAILED
+ * if there are errors. */
 int inputs_report(Inputs *inputs, const Invocation *invocation);

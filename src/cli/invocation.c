@@ -1,4 +1,6 @@
-/* Parses a command line according to the rows of commands. Options may be anywhere after the command; `--` ends them. Since they may also precede the verb, they are validated once the verb is known. */
+/* Parses a command line according to the rows of commands. Options may be anywhere after the
+ * command; `--` ends them. Since they may also precede the verb, they are validated once the verb
+ * is known. */
 #include "cli/invocation.h"
 
 #include "base/bug.h"
@@ -195,7 +197,9 @@ static bool is_choice(const char *choices, const char *value, Str *suggestion)
     return false;
 }
 
-/* Whether a different value was already given for an option that takes only one. If the option has a default, the last value wins, which is useful with shell aliases; otherwise, as for a directory, silently ignoring one of them would be wrong. */
+/* Whether a different value was already given for an option that takes only one. If the option has
+ * a default, the last value wins, which is useful with shell aliases; otherwise, as for a
+ * directory, silently ignoring one of them would be wrong. */
 static bool conflicts_with_given(const Invocation *invocation, const Option *option,
                                  const char *value)
 {

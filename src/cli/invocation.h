@@ -30,12 +30,14 @@ struct Invocation {
 bool args_request_json(int argc, char **argv);
 /* Whether a word is an option: not "-", which is standard input, and not "-1". */
 bool word_is_option(const char *word);
-/* Sets `verb`, `args` and `given` from the words after the command. Returns false after printing a usage error. With --help, arguments are not required and `verb` may be NULL. */
+/* Sets `verb`, `args` and `given` from the words after the command. Returns false after printing a
+ * usage error. With --help, arguments are not required and `verb` may be NULL. */
 MUST_CHECK bool invocation_parse(Invocation *invocation, int argc, char **argv);
 
 /* Whether the option was given on the command line. */
 bool invocation_flag(const Invocation *invocation, const char *name);
-/* Returns the last value given, or the default of the option, or NULL. The option must belong to the verb or the command. */
+/* Returns the last value given, or the default of the option, or NULL. The option must belong to
+ * the verb or the command. */
 const char *invocation_text(const Invocation *invocation, const char *name);
 /* All values of a repeatable option, in order; in the invocation's arena. */
 const char **invocation_texts(const Invocation *invocation, const char *name, uint32_t *count);
@@ -44,7 +46,8 @@ bool invocation_prints(const Invocation *invocation, const char *format);
 /* Whether -o json is in effect: then problems are JSON on standard output too. */
 bool invocation_wants_json(const Invocation *invocation);
 
-/* Prints a usage error, always on one line, and a reference to the help; with -o json, prints a problem on standard output instead. Returns EXIT_USAGE. */
+/* Prints a usage error, always on one line, and a reference to the help; with -o json, prints a
+ * problem on standard output instead. Returns EXIT_USAGE. */
 PRINTF_LIKE(2, 3) int usage_error(const Invocation *invocation, const char *format, ...);
 /* Also prints "; did you mean 'NEAR'?" unless `suggestion` is empty. */
 PRINTF_LIKE(3, 4)

@@ -17,7 +17,8 @@ MUST_CHECK bool key_value_bytes(Arena *arena, Value map, const char *name, Str *
     {                                                                      \
         .name = "force", .help = "allow changing keys that belong to eden" \
     }
-/* Whether the keys may be changed; those under /eden require --force. Returns false after reporting an error, for which the exit code is EXIT_USAGE. */
+/* Whether the keys may be changed; those under /eden require --force. Returns false after reporting
+ * an error, for which the exit code is EXIT_USAGE. */
 MUST_CHECK bool key_value_may_change(const Invocation *invocation, Str key, bool is_prefix);
 
 /* Prints `revision N` and the result of a change, in the format that -o selects. Returns

@@ -171,7 +171,9 @@ static int report_no_documents(const Invocation *invocation)
 
 typedef enum SendMode {
     SEND_CREATE, /* fails if the object exists */
-    SEND_APPLY, /* creates or replaces the object; if the document has a revision, replaces only that revision */
+    /* creates or replaces the object; if the document has a revision, replaces only that
+     * revision */
+    SEND_APPLY,
 } SendMode;
 
 /* Returns false if the server is unreachable, after reporting it; the caller must stop. */
@@ -193,7 +195,7 @@ static bool send_one(Responses *responses, const Kind *kind, SendMode mode, cons
     if (cluster_send(invocation, &request, &response, &responded, &err)) {
         if (!responses_add(responses, object_name(response), response)) {
             output_line(invocation->out, "%" STR_FMT " is %s", STR_ARG(object_name(response)),
-                        mode == SEND_CREATE ? "made" : "applied");
+                        mode == SEND_CREATE ? "created" : "applied");
         }
         return true;
     }

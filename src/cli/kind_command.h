@@ -11,7 +11,8 @@
  * return the exit code. */
 RunFunction kind_run_list;
 RunFunction kind_run_show;
-/* Creates every document of every --file. All documents are validated first; if one is invalid, none is created. */
+/* Creates every document of every --file. All documents are validated first; if one is invalid,
+ * none is created. */
 RunFunction kind_run_create;
 /* Like create, but replaces existing objects. A document with a revision replaces only that
  * revision. */
@@ -19,21 +20,23 @@ RunFunction kind_run_apply;
 /* Continues after failures; returns the exit code of the worst one. */
 RunFunction kind_run_delete;
 
-/* Options of these verbs. The command itself has `kind_options`: -o, and how to reach the server. */
+/* Options of these verbs. The command itself has `kind_options`: -o, and how to reach the
+ * server. */
 extern const Option kind_options[];
 extern const Option kind_list_options[]; /* --selector, --watch */
 extern const Option kind_file_options[]; /* --file */
 
-/* The rows of these verbs. `plural` is the name of the command, `singular` is one of its objects, `arg`
- * and `word` are the argument that names one, and `example` is a name for the examples:
+/* The rows of these verbs. `plural` is the name of the command, `singular` is the word for one
+ * object, `arg` and `word` describe the argument that names an object, and `example` is a name for
+ * the examples:
  *
  *     static const Verb verbs[] = { KIND_VERBS("roles", "role", "ROLE", WORD_ROLE, "web"), { 0 } };
  *
  * Use this macro for all five verbs, or the macros above for those that the kind supports. */
-#define KIND_VERBS(plural, one, arg, word, example)                          \
-    KIND_VERB_LIST(plural), KIND_VERB_SHOW(plural, one, arg, word, example), \
-        KIND_VERB_CREATE(plural, one), KIND_VERB_APPLY(plural, one, arg),    \
-        KIND_VERB_DELETE(plural, one, arg, word, example)
+#define KIND_VERBS(plural, singular, arg, word, example)                            \
+    KIND_VERB_LIST(plural), KIND_VERB_SHOW(plural, singular, arg, word, example),   \
+        KIND_VERB_CREATE(plural, singular), KIND_VERB_APPLY(plural, singular, arg), \
+        KIND_VERB_DELETE(plural, singular, arg, word, example)
 
 #define KIND_VERB_LIST(plural)                                                           \
     {                                                                                    \
@@ -42,35 +45,36 @@ extern const Option kind_file_options[]; /* --file */
         .run = kind_run_list                                                             \
     }
 
-#define KIND_VERB_SHOW(plural, one, arg, word, example)                                   \
-    {                                                                                     \
-        .name = "show", .args = { { arg, word } }, .help = "Show a " one ".",             \
-        .examples = { { "eden " plural " show " example, "show all fields of a " one } }, \
-        .run = kind_run_show                                                              \
+#define KIND_VERB_SHOW(plural, singular, arg, word, example)                                   \
+    {                                                                                          \
+        .name = "show", .args = { { arg, word } }, .help = "Show a " singular ".",             \
+        .examples = { { "eden " plural " show " example, "show all fields of a " singular } }, \
+        .run = kind_run_show                                                                   \
     }
 
-#define KIND_VERB_CREATE(plural, one)                                                            \
+#define KIND_VERB_CREATE(plural, singular)                                                       \
     {                                                                                            \
         .name = "create", .help = "Create " plural " from files.", .options = kind_file_options, \
-        .examples = { { "eden " plural " create -f " one ".yaml", "create a " one } },           \
+        .examples = { { "eden " plural " create -f " singular ".yaml", "create a " singular } }, \
         .run = kind_run_create                                                                   \
     }
 
-#define KIND_VERB_APPLY(plural, one, arg)                                                         \
+#define KIND_VERB_APPLY(plural, singular, arg)                                                    \
     {                                                                                             \
         .name = "apply", .help = "Create " plural " from files, or replace existing ones.",       \
-        .text = "To change a " one ", run 'eden " plural " show " arg " > FILE', edit\n"          \
+        .text = "To change a " singular ", run 'eden " plural " show " arg " > FILE', edit\n"     \
                 "FILE, and run 'eden " plural " apply -f FILE'. If it has been modified in the\n" \
                 "meantime, nothing is changed and the exit code is 5.",                           \
         .options = kind_file_options,                                                             \
-        .examples = { { "eden " plural " apply -f " one ".yaml", "create or replace a " one } },  \
+        .examples = { { "eden " plural " apply -f " singular ".yaml",                             \
+                        "create or replace a " singular } },                                      \
         .run = kind_run_apply                                                                     \
     }
 
-#define KIND_VERB_DELETE(plural, one, arg, word, example)                                \
+#define KIND_VERB_DELETE(plural, singular, arg, word, example)                           \
     {                                                                                    \
         .name = "delete", .args = { { arg "...", word } }, .help = "Delete " plural ".", \
-        .examples = { { "eden " plural " delete " example, "delete a " one } },          \
+        .examples = { { "eden " plural " delete " example, "delete a " singular } },     \
         .run = kind_run_delete                                                           \
     }
 

@@ -17,11 +17,13 @@
  * cluster_call(). */
 int kind_fetch(Invocation *invocation, const Kind *kind, const char *selector, Value *list);
 
-/* Prints a list or an object as a value or by name if `-o` requests that. Otherwise returns false, and the caller must print it. */
+/* Prints a list or an object as a value or by name if `-o` requests that. Otherwise returns false,
+ * and the caller must print it. */
 bool kind_print_value(const Invocation *invocation, Value value, int *code);
 /* Prints a row for each object, with more columns for -o wide. */
 void kind_print_table(const Invocation *invocation, const Kind *kind, const List *items);
-/* Returns the cells of one object as a line that starts with `before`, which may be empty; for objects that arrive one at a time. */
+/* Returns the cells of one object as a line that starts with `before`, which may be empty; for
+ * objects that arrive one at a time. */
 Str kind_line(const Invocation *invocation, Arena *arena, const Kind *kind, Str before,
               Value object);
 /* The value at "status.memory.total", on one line; `none` if it is missing. */

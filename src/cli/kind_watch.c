@@ -19,7 +19,9 @@ typedef struct KindWatch {
     bool was_synced; /* the complete list was received at least once */
     bool is_finished;
     Error
-        err; /* why it is finished; none if the output was closed, which is reported when the program exits */
+        /* why it is finished; none if the output was closed, which is reported when the program
+         * exits */
+        err;
     Reconnect reconnect;
 } KindWatch;
 
@@ -30,7 +32,8 @@ static bool is_json(const KindWatch *watch)
     return invocation_prints(watch->invocation, "json");
 }
 
-/* Prints "changed  web1  alive  ...": with the columns of the table above. Changes of other fields, such as the progress of a run, are not printed. */
+/* Prints "changed  web1  alive  ...": with the columns of the table above. Changes of other fields,
+ * such as the progress of a run, are not printed. */
 static void print_line(KindWatch *watch, Str type, Value object)
 {
     AUTO_CLEAR(Arena) arena;

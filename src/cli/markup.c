@@ -45,14 +45,16 @@ void markup_put(Buf *out, Str text)
     put_text(out, text, put_escaped);
 }
 
-/* Escape not only markup, but also references (#1, !1, @all, %1, $1, ~label), emoji codes (:tada:) and URLs. */
+/* Escape not only markup, but also references (#1, !1, @all, %1, $1, ~label), emoji codes (:tada:)
+ * and URLs. */
 static bool is_markdown(Str piece, size_t at)
 {
     char c = piece.data[at];
     return c != '\0' && strchr("\\`*_{[]#!|~$%@<>&:", c) != NULL;
 }
 
-/* A visible piece can itself be an escape with a backslash, so every byte of the piece is escaped. */
+/* A visible piece can itself be an escape with a backslash, so every byte of the piece is
+ * escaped. */
 void markup_put_markdown(Buf *out, Str text)
 {
     for (size_t at = 0; at < text.len;) {

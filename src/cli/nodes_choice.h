@@ -21,11 +21,15 @@ typedef struct NodesChoice {
     bool is_pattern; /* selected by a pattern or selector */
 } NodesChoice;
 
-/* `words` are names and patterns; with --selector there must be none. `pending`: choose from pending machines instead of nodes. Names are not checked; a pattern or selector that matches nothing is an error. Returns EXIT_OK, or reports the error and returns its exit code. */
+/* `words` are names and patterns; with --selector there must be none. `pending`: choose from
+ * pending machines instead of nodes. Names are not checked; a pattern or selector that matches
+ * nothing is an error. Returns EXIT_OK, or reports the error and returns its exit code. */
 int nodes_choose(Invocation *invocation, const char **words, uint32_t count, bool pending,
                  NodesChoice *out);
-/* Prints "removes 2 nodes: web1, web2" to standard error, unless the nodes were named explicitly. */
+/* Prints "removes 2 nodes: web1, web2" to standard error, unless the nodes were named
+ * explicitly. */
 void nodes_choice_show(const Invocation *invocation, const NodesChoice *choice, const char *does);
-/* Like nodes_choice_show(), and asks for confirmation at the terminal or requires --yes. Returns false and sets `*code` if not confirmed. */
+/* Like nodes_choice_show(), and asks for confirmation at the terminal or requires --yes. Returns
+ * false and sets `*code` if not confirmed. */
 MUST_CHECK bool nodes_choice_confirm(const Invocation *invocation, const NodesChoice *choice,
                                      const char *does, int *code);

@@ -40,7 +40,7 @@ static bool is_site(Value status, const char *state)
     return str_eq_c(value_get_text(status, "site"), state);
 }
 
-/* Prints "3 nodes, 1 silent, 2 without facts; 1 machine requests to join: 'eden nodes show db1'
+/* Prints "3 nodes, 1 silent, 2 without facts; 1 machine is requesting to join: 'eden nodes show db1'
  * shows how to approve it". */
 static void print_summary(const Invocation *invocation, const List *nodes)
 {
@@ -72,10 +72,11 @@ static void print_summary(const Invocation *invocation, const List *nodes)
     put_count(&line, failed, "that failed to apply the site");
     put_count(&line, unreadable, "unreadable");
     if (pending > 0) {
-        buf_put_format(
-            &line,
-            "; %" PRIu32 " %s to join: 'eden nodes show %" STR_FMT "' shows how to approve it",
-            pending, pending == 1 ? "machine requests" : "machines request", STR_ARG(first));
+        buf_put_format(&line,
+                       "; %" PRIu32 " %s to join: 'eden nodes show %" STR_FMT
+                       "' shows how to approve it",
+                       pending, pending == 1 ? "machine is requesting" : "machines are requesting",
+                       STR_ARG(first));
     }
     stream_put(invocation->out, STR("\n"));
     output_line(invocation->out, "%" STR_FMT, STR_ARG(buf_str(&line)));

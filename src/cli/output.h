@@ -8,7 +8,9 @@ typedef enum OutputLayout {
     OUTPUT_LINES, /* JSON with one line per value */
 } OutputLayout;
 
-/* Prints a value to standard output in the format that `-o` selects (json, yaml or jsonpath=). YAML shows secrets with their tags, which JSON cannot represent. A value that cannot be printed is a problem. Returns the exit code. */
+/* Prints a value to standard output in the format that `-o` selects (json, yaml or jsonpath=). YAML
+ * shows secrets with their tags, which JSON cannot represent. A value that cannot be printed is a
+ * problem. Returns the exit code. */
 int output_value(Inputs *inputs, const Invocation *invocation, OutputLayout layout, Value value);
 /* The same for a value from the program or server, with one line per value. */
 int output_response(const Invocation *invocation, Value value);

@@ -70,7 +70,8 @@ static bool is_same_list(const Invocation *invocation, const char *option, bool 
     return count == 0 || !value_is_sequence(planned) || count == planned.list->len;
 }
 
-/* A plan was made for one root, one node and one set of values. Different ones on the command line are an error. */
+/* A plan was made for one root, one node and one set of values. Different ones on the command line
+ * are an error. */
 static bool agrees_with_plan(const Invocation *invocation, Value plan)
 {
     static const struct {
@@ -139,7 +140,8 @@ bool plan_input_complete(const Invocation *invocation, Value plan, RunConfig *co
     return true;
 }
 
-/* A plan determines for which node and with which values the site is applied, so it must come from a trusted user. */
+/* A plan determines for which node and with which values the site is applied, so it must come from
+ * a trusted user. */
 static int refuse_untrusted(Invocation *invocation, const char *path, const Error *err)
 {
     Inputs inputs;

@@ -9,5 +9,6 @@
  * is set and another user may have written it; `*code` is the exit code. */
 MUST_CHECK bool plan_input_get(Invocation *invocation, bool checks_owner, RunConfig *config,
                                Value *plan, bool *found, int *code);
-/* Adds secrets, which a plan does not contain, from the command line. Returns false after reporting that one is missing. */
+/* Adds secrets, which a plan does not contain, from the command line. Returns false after reporting
+ * that one is missing. */
 MUST_CHECK bool plan_input_complete(const Invocation *invocation, Value plan, RunConfig *config);

@@ -7,11 +7,14 @@
 enum {
     BACKOFF_FAILURES_MAX = 5, /* number of failures after which the delay stops growing */
     DENIED_MAX =
-        3, /* ERROR_DENIED may be temporary: a starting server opens its socket before it sets the permissions */
+        /* ERROR_DENIED may be temporary: a starting server opens its socket before it sets the
+         * permissions */
+        3,
     HEALTH_TIMEOUT_MS = 5000,
 };
 
-/* Queries the name of the cluster; empty if the server does not report it. Uses a separate arena, because a server may be unreachable, and queried again, for days. */
+/* Queries the name of the cluster; empty if the server does not report it. Uses a separate arena,
+ * because a server may be unreachable, and queried again, for days. */
 static bool query_cluster(const Reconnect *reconnect, Arena *arena, Str *out, Error *err)
 {
     Invocation quiet = *reconnect->invocation;

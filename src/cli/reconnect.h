@@ -1,4 +1,6 @@
-/* Reconnects a command that runs until it is interrupted. Reports an outage once on standard error, and also its end. The server is selected once, so it stays the same even if the user switches contexts in the meantime. */
+/* Reconnects a command that runs until it is interrupted. Reports an outage once on standard error,
+ * and also its end. The server is selected once, so it stays the same even if the user switches
+ * contexts in the meantime. */
 #pragma once
 
 #include "cli/cluster_client.h"

@@ -16,7 +16,8 @@
         .help = "directory of run records; default: var/lib/eden in the root" \
     }
 
-/* Finds a run by its ID or a prefix of it; NULL: the last run. Returns false after reporting the error; `*code` is the exit code. */
+/* Finds a run by its ID or a prefix of it; NULL: the last run. Returns false after reporting the
+ * error; `*code` is the exit code. */
 MUST_CHECK bool record_input_run(Invocation *invocation, const char *id, Recorded *out, int *code);
 /* All records, oldest first. An unreadable one is {"run","error"}. */
 MUST_CHECK bool record_input_all(Invocation *invocation, Value **out, uint32_t *count, int *code);

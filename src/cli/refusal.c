@@ -70,7 +70,8 @@ static const RefusalRow *refusal_row_of_kind(ErrorKind kind)
     return row;
 }
 
-/* Returns the command that lists the names that an endpoint accepts: "nodes" for facts, which belong to nodes. Empty if there is none. */
+/* Returns the command that lists the names that an endpoint accepts: "nodes" for facts, which
+ * belong to nodes. Empty if there is none. */
 static Str list_command_of(Str plural)
 {
     Str name = str_eq_c(plural, "facts") ? STR("nodes") : plural;

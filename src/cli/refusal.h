@@ -15,7 +15,9 @@ typedef struct RefusalRow {
     const char *problem; /* "E0853" */
     const char *hint;    /* "" if the server's message is sufficient */
     const char *
-        of_kind; /* hint for requests about an object, where "{}" is replaced by the plural ("nodes"); NULL: use `hint` */
+        /* hint for requests about an object, where "{}" is replaced by the plural ("nodes");
+         * NULL: use `hint` */
+        of_kind;
 } RefusalRow;
 
 /* Returns the last row if no other matches. */

@@ -95,7 +95,8 @@ static void refuse(Responses *responses, Str name, const ClusterRefusal *refusal
     responses_add_problems(responses, name, &inputs, code);
 }
 
-/* Called when the server becomes unreachable midway, because requests for the remaining names would fail too. */
+/* Called when the server becomes unreachable midway, because requests for the remaining names would
+ * fail too. */
 static int give_up(Responses *responses, const Str *names, uint32_t count, const Error *err)
 {
     ClusterRefusal no_response = { .response = value_null() };

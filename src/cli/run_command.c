@@ -146,7 +146,8 @@ static bool get_run_id(const Invocation *invocation, RunConfig *out)
     return true;
 }
 
-/* The agent passes variables in its first message, where other processes cannot see their values. */
+/* The agent passes variables in its first message, where other processes cannot see their
+ * values. */
 static bool get_control(const Invocation *invocation, RunConfig *out)
 {
     RunStart start;
@@ -329,7 +330,8 @@ static bool shut_down_machine(Invocation *invocation, Run *run, Error *err)
     return run_shutdown(run, err);
 }
 
-/* Whether another run holds the lock. Then this run has not started, and the agent will start it again later. */
+/* Whether another run holds the lock. Then this run has not started, and the agent will start it
+ * again later. */
 static bool is_lock_held(const Inputs *inputs, const Error *err)
 {
     const Problems *problems = &inputs->problems;
@@ -402,7 +404,8 @@ static bool is_secret_define(Run *run, const CommandWord *word)
            run_variable_is_secret(run, define_name(word->value));
 }
 
-/* Returns the command that recreates the plan, with all of its options. For each secret, it contains a shell variable whose expansion fails unless the variable is set. */
+/* Returns the command that recreates the plan, with all of its options. For each secret, it
+ * contains a shell variable whose expansion fails unless the variable is set. */
 static Str replan_hint(const Invocation *invocation, Run *run, Value plan)
 {
     Arena *arena = invocation->arena;
@@ -467,7 +470,8 @@ static bool check_plan(Invocation *invocation, const RunConfig *config, const Va
     return true;
 }
 
-/* Returns the given options that only affect how the plan is shown, for the command that recreates it. */
+/* Returns the given options that only affect how the plan is shown, for the command that recreates
+ * it. */
 static Value shown_options(const Invocation *invocation)
 {
     List *options = list_new(invocation->arena, 4);

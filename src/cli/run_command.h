@@ -74,10 +74,13 @@ MUST_CHECK bool run_config_get(const Invocation *invocation, RunConfig *out);
 
 /* Reports an error that has no location. Returns the exit code. */
 int run_report_error(Invocation *invocation, Inputs *inputs, const Error *err);
-/* The same after the report was printed; does not write to standard output, which must be a single JSON text. */
+/* The same after the report was printed; does not write to standard output, which must be a single
+ * JSON text. */
 int run_report_late_error(const Invocation *invocation, const Error *err);
 
-/* Loads the site, runs its steps and prints the report. Returns the exit code. If `out` is set (--out of plan), saves the plan there. If `plan`, a saved plan, is set, fails if anything has changed since it was saved. */
+/* Loads the site, runs its steps and prints the report. Returns the exit code. If `out` is set
+ * (--out of plan), saves the plan there. If `plan`, a saved plan, is set, fails if anything has
+ * changed since it was saved. */
 typedef struct RunOrder {
     const char *out;
     const Value *plan;

@@ -256,7 +256,8 @@ static void on_step(RunMatrix *matrix, MatrixNode *node, Value event)
         known->job = arena_copy(matrix->arena, value_get_text(event, "job"));
         known->action = arena_copy(matrix->arena, value_get_text(event, "action"));
     }
-    /* An interrupted run is repeated. For the second attempt, what the first one changed is already done, so keep the first result. */
+    /* An interrupted run is repeated. For the second attempt, what the first one changed is already
+     * done, so keep the first result. */
     if (node->attempt > 1 && result == RESULT_OK && *cell != 0 &&
         cell_result(*cell) == RESULT_CHANGED) {
         return;

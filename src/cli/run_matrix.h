@@ -108,7 +108,8 @@ void run_matrix_finish(RunMatrix *matrix);
 
 /* Returns false if the node does not have the step. RESULT_PENDING: it was not reached. */
 bool run_matrix_result(const RunMatrix *matrix, uint32_t node, uint32_t step, StepResult *out);
-/* Replaces the name of the node in the texts of a detail that also applies to nodes outside of the matrix. */
+/* Replaces the name of the node in the texts of a detail that also applies to nodes outside of the
+ * matrix. */
 void run_matrix_hide_names(const RunMatrix *matrix, MatrixDetail *detail);
 /* Returns the detail of a result; NULL if it has none. */
 const MatrixDetail *run_matrix_detail(const RunMatrix *matrix, uint32_t node, uint32_t step);

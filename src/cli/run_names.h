@@ -1,4 +1,5 @@
-/* Reports names on the command line that do not exist, or that are not part of a run, and lists those that are. Each function returns the exit code. */
+/* Reports names on the command line that do not exist, or that are not part of a run, and lists
+ * those that are. Each function returns the exit code. */
 #pragma once
 
 #include "cli/cluster_client.h"
@@ -9,5 +10,6 @@ int run_names_no_run(Invocation *invocation, Str id, bool is_ambiguous);
 int run_names_no_node(Invocation *invocation, Str message, Str selector);
 /* Checks that the node is a target of the run. */
 int run_names_check_node(Invocation *invocation, Value run, Str node);
-/* Checks that the node has the step in this run. For a node that has not started, that is not known yet. */
+/* Checks that the node has the step in this run. For a node that has not started, that is not known
+ * yet. */
 int run_names_check_step(Invocation *invocation, Value run, Str node, Str step);

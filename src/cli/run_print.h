@@ -17,5 +17,6 @@ typedef struct RunPrintStyle {
     DiffMode diff;
 } RunPrintStyle;
 
-/* Prints the steps that the style selects, in file order, then a summary: errors shared by several steps, counts, and owed reactions. */
+/* Prints the steps that the style selects, in file order, then a summary: errors shared by several
+ * steps, counts, and owed reactions. */
 void run_print(const RunReport *report, const RunPrintStyle *style, Buf *out);

@@ -192,7 +192,8 @@ static Str message_of(const RunProgress *progress, uint32_t step)
                : STR_EMPTY;
 }
 
-/* A plain view may be a log, so it prints the first message of a step and only some of the others. */
+/* A plain view may be a log, so it prints the first message of a step and only some of the
+ * others. */
 static void show_message(void *context, uint32_t step, Str message)
 {
     RunProgress *progress = context;
@@ -241,7 +242,8 @@ static void ended(void *context, uint32_t step, WorkPhase phase)
     }
 }
 
-/* Truncates the text to one line, because a wrapped line cannot be overwritten. The last column stays free, since some terminals wrap there. */
+/* Truncates the text to one line, because a wrapped line cannot be overwritten. The last column
+ * stays free, since some terminals wrap there. */
 static void put_truncated(Stream *stream, Str text)
 {
     unsigned columns = stream_columns(stream), used = 1;

@@ -1,4 +1,5 @@
-/* Shows the progress of a run on standard error: which steps are running, for how long, and what steps are waiting for. */
+/* Shows the progress of a run on standard error: which steps are running, for how long, and what
+ * steps are waiting for. */
 #pragma once
 
 #include "run/run.h"

@@ -1,4 +1,5 @@
-/* Reads the stream of a run's events and reconnects. The server's "position" lines determine where to continue; the numbers of events show which events were already delivered. */
+/* Reads the stream of a run's events and reconnects. The server's "position" lines determine where
+ * to continue; the numbers of events show which events were already delivered. */
 #include "cli/run_stream.h"
 
 #include "base/str_map.h"
@@ -141,7 +142,8 @@ static Str target(const StreamState *state, Arena *arena)
                : text;
 }
 
-/* Queries whether the run has ended. The end of the stream does not show that, because a server that shuts down ends its streams too. */
+/* Queries whether the run has ended. The end of the stream does not show that, because a server
+ * that shuts down ends its streams too. */
 static bool has_ended(const StreamState *state, Invocation *quiet, ClusterRefusal *refusal,
                       bool *out, Error *err)
 {

@@ -1,4 +1,5 @@
-/* Streams the events of a run across nodes: each event once, in order for each node. After an outage, the stream resumes at its last position. */
+/* Streams the events of a run across nodes: each event once, in order for each node. After an
+ * outage, the stream resumes at its last position. */
 #pragma once
 
 #include "base/str_map.h"
@@ -13,14 +14,17 @@ typedef struct RunStream {
     bool (*on_batch)(void *context); /* called after a batch of lines; returns false to stop */
     void (*on_tick)(void *context);  /* called every `tick_ms` while connected; may be NULL */
     int64_t tick_ms;
-    /* Called when the connection is lost, and when it is established again; both may be NULL. `why` is NULL if the server closed the connection. Messages are printed after on_break(), unless the stream is quiet. */
+    /* Called when the connection is lost, and when it is established again; both may be NULL. `why`
+     * is NULL if the server closed the connection. Messages are printed after on_break(), unless
+     * the stream is quiet. */
     void (*on_break)(void *context, const char *why);
     void (*on_resume)(void *context);
     bool is_quiet;
     void *context;
 } RunStream;
 
-/* Returns the exit code after reporting any error; EXIT_OK also if a callback stopped the stream. */
+/* Returns the exit code after reporting any error; EXIT_OK also if a callback stopped the
+ * stream. */
 int run_stream(Invocation *invocation, const RunStream *stream);
 
 /* --- Events that were seen. Pure. ------------------------------------------------------------- */

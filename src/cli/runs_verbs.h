@@ -8,7 +8,8 @@
 
 /* --- Runs that this machine itself has recorded, without a cluster --------------------------- */
 
-/* Whether `eden runs` lists local records, because an option requests that or no server can be selected. */
+/* Whether `eden runs` lists local records, because an option requests that or no server can be
+ * selected. */
 bool runs_are_local(const Invocation *invocation);
 /* Lists local records, oldest first. */
 int runs_local_list(Invocation *invocation);

@@ -32,7 +32,8 @@ static void done(void *context, const HttpResponse *response, const Error *err)
     loop_stop(request->loop);
 }
 
-/* Reads the CA that verified the response. The pin is computed from that CA, and is not the expected one. */
+/* Reads the CA that verified the response. The pin is computed from that CA, and is not the
+ * expected one. */
 static bool read_ca(Arena *arena, const TlsContext *tls, const CaRequest *request, ServerCa *out,
                     Error *err)
 {

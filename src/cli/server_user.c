@@ -54,7 +54,8 @@ static void add_name(Arena *arena, Names *names, Str name)
     VEC_PUSH(arena, names, name);
 }
 
-/* The first name is advertised to nodes. Addresses come first, because they work even where the machine's name cannot be resolved. */
+/* The first name is advertised to nodes. Addresses come first, because they work even where the
+ * machine's name cannot be resolved. */
 static void find_names(Arena *arena, Names *names)
 {
     NetworkAddresses all = { 0 };
@@ -118,7 +119,8 @@ bool server_etcd_read(const Invocation *invocation, bool is_complete, ServerSett
     settings->etcd = endpoints;
     settings->etcd_count = split_endpoints(texts, count, endpoints);
     if (settings->etcd_count > ETCD_ENDPOINTS_MAX) {
-        return error_set(err, ERROR_INVALID, "--endpoints: at most %d", ETCD_ENDPOINTS_MAX);
+        return error_set(err, ERROR_INVALID, "--endpoints: at most %d endpoints",
+                         ETCD_ENDPOINTS_MAX);
     }
     for (uint32_t i = 0; i < settings->etcd_count; i++) {
         Address ignored;

@@ -18,7 +18,7 @@ MUST_CHECK bool server_user_find(Arena *arena, const char *name, ClusterSpec *sp
     { .name = "endpoints",                                                                  \
       .argument = "ADDRESS",                                                                \
       .repeats = true,                                                                      \
-      .help = "etcd endpoints for the store, such as 10.0.0.5:2379; default: a file" },     \
+      .help = "etcd endpoints for the store, such as 10.0.0.5:2379; default: use a file" }, \
         { .name = "etcd-ca", .argument = "FILE", .word = WORD_FILE, .help = "CA of etcd" }, \
         { .name = "etcd-cert",                                                              \
           .argument = "FILE",                                                               \
@@ -29,7 +29,8 @@ MUST_CHECK bool server_user_find(Arena *arena, const char *name, ClusterSpec *sp
         .help = "key of that certificate"                                                   \
     }
 
-/* Sets the store according to the options. `is_complete`: all four options must be given, or none. Fails with ERROR_INVALID. */
+/* Sets the store according to the options. `is_complete`: all four options must be given, or none.
+ * Fails with ERROR_INVALID. */
 MUST_CHECK bool server_etcd_read(const Invocation *invocation, bool is_complete,
                                  ServerSettings *settings, Error *err);
 

@@ -88,7 +88,8 @@ static bool is_part(Arena *arena, Str root, Str below, SitePart *out)
     return true;
 }
 
-/* Also works if the working directory is inside the site: base.yaml in jobs/ is jobs/base.yaml of "..". */
+/* Also works if the working directory is inside the site: base.yaml in jobs/ is jobs/base.yaml of
+ * "..". */
 static bool find_above(Arena *arena, Str path, SitePart *out)
 {
     enum {
@@ -163,7 +164,9 @@ static void close_site(Inputs *inputs, OpenSite *opened)
     templates_free(opened->templates);
 }
 
-/* Without a node it is unknown which jobs are combined, so a name that is used in several jobs is not an error. A reference that no job resolves is an error on every node. So is a cycle: on nodes that do not have all of its jobs, it is an unresolved reference. */
+/* Without a node it is unknown which jobs are combined, so a name that is used in several jobs is
+ * not an error. A reference that no job resolves is an error on every node. So is a cycle: on nodes
+ * that do not have all of its jobs, it is an unresolved reference. */
 static bool is_certain_without_node(const Problem *problem)
 {
     return !str_eq(problem->code, STR("E0402"));
@@ -186,7 +189,8 @@ static void check_references(Inputs *inputs, const Steps *steps, bool is_one_job
     }
 }
 
-/* Whether the expression can be evaluated without a node, because it uses no variable except `item`. */
+/* Whether the expression can be evaluated without a node, because it uses no variable except
+ * `item`. */
 static bool uses_only_item(const Dynamic *dynamic)
 {
     const TemplateUses *uses = dynamic->template == NULL ? NULL : template_uses(dynamic->template);

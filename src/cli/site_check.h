@@ -9,7 +9,8 @@ bool site_check_is_site(const char *path);
 bool site_check_covers(Str path);
 /* Whether the location is reserved for documents, so that any other file there may be a mistake. */
 bool site_check_expects(Str path);
-/* Reads and checks all documents and templates of the site, and the references between steps. `trust` is the directory with the trusted keys for its modules. */
+/* Reads and checks all documents and templates of the site, and the references between steps.
+ * `trust` is the directory with the trusted keys for its modules. */
 void site_check(Inputs *inputs, const char *path, const char *trust);
 
 /* A single document of a site. */

@@ -70,7 +70,8 @@ static void put_limits(const RecordField *field, Buf *out)
     }
 }
 
-/* Called for each field; nested fields follow their parent. `path` looks like "spec.rules[].verbs". */
+/* Called for each field; nested fields follow their parent. `path` looks like
+ * "spec.rules[].verbs". */
 typedef void FieldCallback(void *context, Str path, const RecordField *field);
 
 static void visit_fields(Arena *arena, Str before, const RecordField *fields, FieldCallback *call,

@@ -112,7 +112,8 @@ static void set_arguments(Arena *arena, Map *map, const Argument *args)
     set_positions(arena, map, args);
 }
 
-/* For consumers that do not support verbs, describes the verb as the first argument of its command. */
+/* For consumers that do not support verbs, describes the verb as the first argument of its
+ * command. */
 static void set_verb_arguments(Arena *arena, Map *map, const Command *command)
 {
     bool has_default = verb_default(command) != NULL;

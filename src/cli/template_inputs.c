@@ -75,7 +75,8 @@ static bool load(void *context, Str name, Arena *arena, Str *text)
         return true;
     }
     if (err.kind != ERROR_NOT_FOUND) {
-        /* Removes the name at the start of the message, which may be a secret. If the name is very long, the message was truncated and has no reason. */
+        /* Removes the name at the start of the message, which may be a secret. If the name is very
+         * long, the message was truncated and has no reason. */
         Str reason = str_from_c(err.text);
         loader->failed = str_starts(reason, name) && reason.len > name.len + 2
                              ? arena_copy(arena, str_from_offset(reason, name.len + 2))

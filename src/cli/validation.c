@@ -11,7 +11,8 @@ enum {
     READ_MAX = 60000 /* maximum number of files that are parsed */
 };
 
-/* File types by suffix. Salt states are templates that render to YAML, so they are treated as templates. */
+/* File types by suffix. Salt states are templates that render to YAML, so they are treated as
+ * templates. */
 static const struct FileKind {
     const char *suffix;
     bool template;

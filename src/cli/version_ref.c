@@ -99,7 +99,8 @@ int version_activate_at(Invocation *invocation, Str name, Value pin, bool run, V
         out);
 }
 
-/* The run was created when the version became current, or later. Times in this format can be compared as strings. */
+/* The run was created when the version became current, or later. Times in this format can be
+ * compared as strings. */
 static bool applies(Value run, Value version)
 {
     Value status = object_status(run);

@@ -19,9 +19,12 @@ enum {
 int version_ref_find(Invocation *invocation, const char *ref, Value *out);
 /* Sends POST /v1/versions/<name>/activate. `pin` may be missing. Returns the exit code. */
 int version_activate_at(Invocation *invocation, Str name, Value pin, bool run, Value *out);
-/* Returns the ID of the newest run; call this before a version is made current. Empty if there is none. */
+/* Returns the ID of the newest run; call this before a version is made current. Empty if there is
+ * none. */
 Str version_newest_run(const Invocation *invocation);
-/* Watches the run that applies the current version to all nodes. That run is newer than the run `after`, which may be empty. `is_new`: the version has just become current, so the run may not exist yet. Returns the exit code of its outcome. */
+/* Watches the run that applies the current version to all nodes. That run is newer than the run
+ * `after`, which may be empty. `is_new`: the version has just become current, so the run may not
+ * exist yet. Returns the exit code of its outcome. */
 int version_run_watch(Invocation *invocation, Value version, bool is_new, Str after);
 /* Fetches the manifest of a version. Returns the exit code. */
 int version_manifest(Invocation *invocation, Value version, Manifest *out);

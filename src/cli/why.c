@@ -141,7 +141,8 @@ static void set_edge(const Explanation *explanation, Map *map, const Edge *edge)
     }
 }
 
-/* Builds the chain from the step to its root cause. The causes of a decision always precede it, so this terminates; CHAIN_MAX guards against a forged record. */
+/* Builds the chain from the step to its root cause. The causes of a decision always precede it, so
+ * this terminates; CHAIN_MAX guards against a forged record. */
 static Value chain_value(const Explanation *explanation, uint32_t step)
 {
     List *chain = list_new(explanation->arena, 4);

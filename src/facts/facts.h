@@ -22,6 +22,7 @@ bool fact_suggest(Str name, Str *out);
 /* The value of a fact; null if its source does not exist. If reading fails, adds a warning (E0580)
  * and returns null as well. */
 Value fact_collect(const Fact *fact, const FactSources *sources, Arena *arena, Problems *problems);
-/* Returns a map from names to values of these facts, in this order, or of all facts if `count` is 0. */
+/* Returns a map from names to values of these facts, in this order, or of all facts if `count` is
+ * 0. */
 Value facts_collect(const FactSources *sources, Arena *arena, const Fact *const *wanted,
                     uint32_t count, Problems *problems);

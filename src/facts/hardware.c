@@ -18,7 +18,8 @@ const Fact fact_arch = {
 
 /* --- Processors ------------------------------------------------------------------------------- */
 
-/* Counts the processors in the kernel's list of ranges, "0-3,8". Reading /proc/cpuinfo instead would take a millisecond or more on large machines. */
+/* Counts the processors in the kernel's list of ranges, "0-3,8". Reading /proc/cpuinfo instead
+ * would take a millisecond or more on large machines. */
 
 static bool count_range(Str range, int64_t *count)
 {
@@ -209,7 +210,8 @@ static const struct {
     { "Apple Virtualization", "apple" },
 };
 
-/* Containers of systemd and podman have a file that identifies them; others are detected indirectly. */
+/* Containers of systemd and podman have a file that identifies them; others are detected
+ * indirectly. */
 static bool find_container(const FactSources *sources, Arena *arena, Str *out, Error *err)
 {
     if (!fact_word(&sources->kernel, arena, "/run/systemd/container", out, err)) {
@@ -228,7 +230,8 @@ static bool find_container(const FactSources *sources, Arena *arena, Str *out, E
     return true;
 }
 
-/* In a virtual machine every processor has the flag "hypervisor". /proc/cpuinfo has one block per processor; checking the first one is sufficient. */
+/* In a virtual machine every processor has the flag "hypervisor". /proc/cpuinfo has one block per
+ * processor; checking the first one is sufficient. */
 static bool has_hypervisor(Str cpuinfo)
 {
     for (Str line; str_split_next(&cpuinfo, '\n', &line);) {

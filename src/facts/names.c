@@ -1,7 +1,8 @@
 /* Names of the machine. */
 #include "facts/fact.h"
 
-/* Reads the name from the kernel or, for a system that is not running, the first line of its /etc/hostname. It may contain dots; empty if there is none. */
+/* Reads the name from the kernel or, for a system that is not running, the first line of its
+ * /etc/hostname. It may contain dots; empty if there is none. */
 static bool host_name_read(const FactSources *sources, Arena *arena, Str *out, Error *err)
 {
     if (sources->live) {
@@ -39,7 +40,8 @@ const Fact fact_name = {
 
 /* --- The full name ---------------------------------------------------------------------------- */
 
-/* Only files are used: a DNS query could take seconds, and the result would depend on the network. */
+/* Only files are used: a DNS query could take seconds, and the result would depend on the
+ * network. */
 
 /* The first name with a dot on a line of /etc/hosts that also contains the host name. */
 static Str find_in_hosts(Str text, Str name)

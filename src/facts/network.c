@@ -30,7 +30,8 @@ static List *addresses_of(const NetworkAddresses *all, Arena *arena, Str interfa
     return list;
 }
 
-/* Whether the interface is administratively up: the lowest bit of its flags. Unlike the operational state, this does not depend on whether a cable is plugged in. */
+/* Whether the interface is administratively up: the lowest bit of its flags. Unlike the operational
+ * state, this does not depend on whether a cable is plugged in. */
 static bool is_up(Str flags)
 {
     return flags.len > 0 && ascii_hex_value(flags.data[flags.len - 1]) % 2 == 1;
@@ -194,7 +195,8 @@ const Fact fact_default_interface = {
 
 /* --- The address of this machine -------------------------------------------------------------- */
 
-/* Whether other machines may be able to reach the address: it is neither loopback nor link-local. */
+/* Whether other machines may be able to reach the address: it is neither loopback nor
+ * link-local. */
 static bool is_reachable(const NetworkAddress *address)
 {
     return address->v6

@@ -63,7 +63,8 @@ const Fact fact_init_system = {
 
 static bool read_package_manager(const FactSources *sources, Arena *arena, Value *out, Error *err)
 {
-    /* If several are installed, the distribution's native one takes precedence: Debian also packages dnf, and Fedora apt. */
+    /* If several are installed, the distribution's native one takes precedence: Debian also
+     * packages dnf, and Fedora apt. */
     static const struct {
         const char *path, *name;
     } known[] = {
@@ -160,7 +161,8 @@ const Fact fact_machine_id = {
 
 /* --- Users ------------------------------------------------------------------------------------ */
 
-/* Users in a directory service are not included: there may be a hundred thousand of them, and listing them requires the network. */
+/* Users in a directory service are not included: there may be a hundred thousand of them, and
+ * listing them requires the network. */
 
 static void add_user(Arena *arena, Map *users, Str line)
 {

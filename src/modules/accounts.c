@@ -144,10 +144,11 @@ bool account_check_name(Str name, const char *what, Error *err)
         bool dollar = c == '$' && i + 1 == name.len;
         fits = fits && (ascii_is_name(c) || c == '-' || c == '.' || dollar);
     }
-    return fits || error_set(err, ERROR_INVALID,
-                             "'%" STR_FMT "' is not the name of %s: use letters, digits, '_', '-' "
-                             "and '.', not starting with a digit, at most %d",
-                             STR_ARG(name), what, NAME_MAX_LEN);
+    return fits ||
+           error_set(err, ERROR_INVALID,
+                     "'%" STR_FMT "' is not a valid name for %s: use up to %d letters, digits, "
+                     "'_', '-' and '.', not starting with a digit",
+                     STR_ARG(name), what, NAME_MAX_LEN);
 }
 
 bool account_check_id(int64_t id, Error *err)

@@ -32,7 +32,8 @@ List *accounts_sort_names(Arena *arena, Value names);
 bool accounts_same_names(const List *a, const List *b);
 Str accounts_join_names(Arena *arena, const List *names); /* "db,web" */
 
-/* Accepts names of users and groups that the tools support and that cannot be misinterpreted in the files or on a command line. `noun` is "a user" or "a group". */
+/* Accepts names of users and groups that the tools support and that cannot be misinterpreted in the
+ * files or on a command line. `noun` is "a user" or "a group". */
 MUST_CHECK bool account_check_name(Str name, const char *what, Error *err);
 /* Checks that it is a valid uid or gid. */
 MUST_CHECK bool account_check_id(int64_t id, Error *err);
@@ -51,16 +52,20 @@ MUST_CHECK bool account_read(Call *call, const AccountKind *kind, AccountRow *no
 /* Checks the form of the names in a parameter, which may be missing. */
 MUST_CHECK bool accounts_check_names(Call *call, const AccountKind *kind, const char *param,
                                      Error *err);
-/* Checks that all of these users or groups, which come from the parameter `param`, exist or are created by an earlier step of the plan. */
+/* Checks that all of these users or groups, which come from the parameter `param`, exist or are
+ * created by an earlier step of the plan. */
 MUST_CHECK bool accounts_check_exist(Call *call, const AccountKind *kind, const char *param,
                                      const List *names, Error *err);
-/* Compares the parameter `param` ("uid", "gid") with the current ID and reports a change if it differs. Fails if the ID belongs to another user or group, unless an earlier step of the plan manages that user or group. */
+/* Compares the parameter `param` ("uid", "gid") with the current ID and reports a change if it
+ * differs. Fails if the ID belongs to another user or group, unless an earlier step of the plan
+ * manages that user or group. */
 MUST_CHECK bool account_compare_id(Call *call, const AccountKind *kind, const char *param,
                                    const AccountRow *now, Outcome *outcome, bool *differs,
                                    Error *err);
 /* Returns the old value of a change: `now`, or missing if the row does not exist yet. */
 Value account_old_value(const AccountRow *row, Value now);
-/* Complete the outcome of a check: of 'present', whose changes must already be set, and of 'absent'. */
+/* Complete the outcome of a check: of 'present', whose changes must already be set, and of
+ * 'absent'. */
 void account_report_present(const AccountRow *now, Outcome *outcome);
 void account_report_absent(Call *call, const AccountKind *kind, const AccountRow *now,
                            Outcome *outcome);

@@ -42,14 +42,14 @@ static const char ansible_callback[] =
     "    CALLBACK_TYPE = 'aggregate'\n"
     "    CALLBACK_NAME = 'eden_report'\n"
     "\n"
-    "    def note(self, status, result):\n"
+    "    def write(self, status, result):\n"
     "        task, host, data = result._task, result._host, result._result\n"
     "        parts = [part for part in data.get('results', []) if isinstance(part, dict)] or "
     "[data]\n"
-    "        told = [part for part in parts if part.get('failed')] or parts\n"
-    "        words = [str(told[0].get(key)) for key in\n"
+    "        shown = [part for part in parts if part.get('failed')] or parts\n"
+    "        words = [str(shown[0].get(key)) for key in\n"
     "                 ('msg', 'reason', 'censored', 'module_stderr', 'stderr') if "
-    "told[0].get(key)]\n"
+    "shown[0].get(key)]\n"
     "        diffs = [self._get_diff(part['diff']) for part in parts\n"
     "                 if part.get('diff') and part.get('changed')]\n"
     "        diff = ''.join(text for text in diffs if text)\n"
@@ -71,16 +71,16 @@ static const char ansible_callback[] =
     "            out.write(json.dumps(line) + '\\n')\n"
     "\n"
     "    def v2_runner_on_ok(self, result):\n"
-    "        self.note('ok', result)\n"
+    "        self.write('ok', result)\n"
     "\n"
     "    def v2_runner_on_skipped(self, result):\n"
-    "        self.note('skipped', result)\n"
+    "        self.write('skipped', result)\n"
     "\n"
     "    def v2_runner_on_failed(self, result, ignore_errors=False):\n"
-    "        self.note('ignored' if ignore_errors else 'failed', result)\n"
+    "        self.write('ignored' if ignore_errors else 'failed', result)\n"
     "\n"
     "    def v2_runner_on_unreachable(self, result):\n"
-    "        self.note('unreachable', result)\n";
+    "        self.write('unreachable', result)\n";
 
 static bool check_params(const Call *call, Error *err)
 {
@@ -155,7 +155,8 @@ static void set(Call *call, Environment *env, const char *name, Str value)
     }
 }
 
-/* The ansible.cfg next to the playbook, as if Ansible ran in that directory. It can specify plugins, which run as root, so it is ignored in a directory that other users can write to. */
+/* The ansible.cfg next to the playbook, as if Ansible ran in that directory. It can specify
+ * plugins, which run as root, so it is ignored in a directory that other users can write to. */
 static Str find_config(Call *call)
 {
     Str playbook = call_str(call, "playbook");
@@ -216,7 +217,8 @@ static const char *const *build_environment(Call *call, Scratch *scratch, bool a
     if (asks || !call_has(call, "inventory")) {
         set(call, &env, "ANSIBLE_REMOTE_TEMP", scratch_path(scratch, "remote"));
     }
-    if (asks) { /* ansible.cfg may set paths for logs and facts, but a check must not leave anything behind */
+    /* ansible.cfg may set paths for logs and facts, but a check must not leave anything behind */
+    if (asks) {
         set(call, &env, "ANSIBLE_CACHE_PLUGIN", STR("memory"));
         set(call, &env, "ANSIBLE_LOG_PATH", STR("/dev/null"));
     }
@@ -322,7 +324,8 @@ static bool playbook_check(Call *call, Outcome *outcome, Error *err)
         if (report.failed == 0) {
             return false;
         }
-        /* With --check, tasks fail if they use what earlier tasks would have created, so only the actual run shows whether they fail. */
+        /* With --check, tasks fail if they use what earlier tasks would have created, so only the
+         * actual run shows whether they fail. */
         outcome->changed = outcome->unknown = true;
         outcome->comment = arena_format(call->arena, "unknown: --check failed: %s", err->text);
         return true;

@@ -73,7 +73,8 @@ static bool run_guard(Call *call, const char *name, int *exit_code, Error *err)
     return true;
 }
 
-/* Sets `*kept` to the reason if a guard prevents the command from running; otherwise to an empty string. */
+/* Sets `*kept` to the reason if a guard prevents the command from running; otherwise to an empty
+ * string. */
 static bool evaluate_guards(Call *call, Str *kept, Error *err)
 {
     bool created;
@@ -109,7 +110,8 @@ static bool evaluate_guards(Call *call, Str *kept, Error *err)
 
 /* --- Planning -------------------------------------------------------------------------------- */
 
-/* Stats the directory. Follows symlinks, but fails if root would follow a symlink of another user. */
+/* Stats the directory. Follows symlinks, but fails if root would follow a symlink of another
+ * user. */
 static bool stat_directory(Call *call, Str directory, FileInfo *info, Error *err)
 {
     Str inside = arena_join(call->arena, directory, STR("/."), STR_EMPTY);
@@ -499,11 +501,11 @@ static const Action actions[] = {
               "that always prevents it, such as 'onlyif: \"false\"', it only runs in reaction\n"
               "to changes.\n"
               "\n"
-              "A plan fails a later step if the machine lacks what it needs, unless an earlier\n"
-              "step may provide that. A command may provide anything, except that a program\n"
-              "such as echo or useradd provides nothing, or only accounts; with 'creates', a\n"
-              "program that eden does not know provides only these paths, and what is beside\n"
-              "and below them.\n"
+              "In a plan, a step fails if something it needs is missing and no earlier step may\n"
+              "provide it. A command may provide anything, except for known programs: echo, for\n"
+              "example, provides nothing, and useradd only accounts. With 'creates', an unknown\n"
+              "program provides only these paths, other entries of their directories, and\n"
+              "anything below them.\n"
               "\n"
               "It has no terminal, and its input is empty unless 'stdin' is set. After the\n"
               "timeout it is killed together with everything it started. In another root\n"

@@ -204,7 +204,8 @@ Value command_with_path(Arena *arena, Value command, Str path)
 
 /* --- Checking a command before it runs ------------------------------------------------------- */
 
-/* Returns true if a secret begins in `program` and continues after it; its first part alone would not be redacted. */
+/* Returns true if a secret begins in `program` and continues after it; its first part alone would
+ * not be redacted. */
 static bool is_part_of_secret(Call *call, Str program, Str command)
 {
     Str quoted = arena_format(call->arena, "'%" STR_FMT "'", STR_ARG(program));
@@ -268,7 +269,8 @@ static Str path_of(Call *call, Value env)
     return STR_EMPTY;
 }
 
-/* Whether sh, bash and dash would search PATH for this word: it is not a keyword, an assignment or a built-in command. */
+/* Whether sh, bash and dash would search PATH for this word: it is not a keyword, an assignment or
+ * a built-in command. */
 static bool is_searched(Arena *arena, Str shell, Str word)
 {
     static const char shells[] = " sh bash dash ";
@@ -369,7 +371,8 @@ bool command_check(Call *call, const char *param, Value command, Str shell, Valu
         return error_set(err, ERROR_INVALID, "the name of the program is empty") ||
                call_blame(call, param);
     }
-    /* In another root, a plan does not fail if a command cannot be run: the image may still lack what it needs. */
+    /* In another root, a plan does not fail if a command cannot be run: the image may still lack
+     * what it needs. */
     bool is_name =
         program.len > 0 && str_find(program, STR("/"), 0) == STR_NOT_FOUND &&
         (is_list || (host_is_live(call->host) && is_searched(call->arena, shell, program)));

@@ -14,7 +14,8 @@ enum {
     COMMAND_WORDS_MAX = 120 /* maximum length of a command in messages, in bytes */
 };
 
-/* Defaults of zeroed fields: /bin/sh, the current directory, environment and user of this process, no input, no limit. */
+/* Defaults of zeroed fields: /bin/sh, the current directory, environment and user of this process,
+ * no input, no limit. */
 typedef struct Command {
     Value command; /* PARAM_COMMAND */
     Str shell;

@@ -377,7 +377,8 @@ static Scope command_scope(Arena *arena, Value command, Str shell)
     return SCOPE_ANYTHING;
 }
 
-/* Adds what an unknown command with `creates` may provide: the path, other entries of its directory, and anything below it. */
+/* Adds what an unknown command with `creates` may provide: the path, other entries of its
+ * directory, and anything below it. */
 static void provide_creates(Arena *arena, Str path, List *claims)
 {
     size_t slash = str_find_last(path, STR("/"));

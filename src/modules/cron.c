@@ -44,7 +44,8 @@ static bool read_number(const TimeField *field, Str text, int64_t *out)
            *out >= field->low && *out <= field->high;
 }
 
-/* Checks an item: "*", "5" or "1-5", optionally with a step such as "/2", or "0~30" for a random value, which not every cron supports. */
+/* Checks an item: "*", "5" or "1-5", optionally with a step such as "/2", or "0~30" for a random
+ * value, which not every cron supports. */
 static bool is_item(const TimeField *field, Str item)
 {
     int64_t from = field->low, to = field->high, every = 1;

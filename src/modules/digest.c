@@ -33,7 +33,8 @@ bool digest_parse(Arena *arena, Str given, Str *out, Error *err)
     if (!ok) {
         bool is_short =
             given.len <=
-            SHOWN_MAX; /* the string may be a secret, and a truncated secret would not be redacted */
+            /* the string may be a secret, and a truncated secret would not be redacted */
+            SHOWN_MAX;
         Str shown = is_short ? given : arena_format(arena, "a string of %zu bytes", given.len);
         return error_set(err, ERROR_INVALID,
                          "'digest' must be 'sha256:' and 64 hexadecimal digits, or 'sha512:' and "

@@ -13,7 +13,8 @@ typedef enum DigestKind {
     DIGEST_SHA512,
 } DigestKind;
 
-/* Validates a digest and converts it to lowercase. Fails with ERROR_INVALID for any other format. */
+/* Validates a digest and converts it to lowercase. Fails with ERROR_INVALID for any other
+ * format. */
 MUST_CHECK bool digest_parse(Arena *arena, Str given, Str *out, Error *err);
 DigestKind digest_kind(
     Str digest); /* Returns the kind of a digest that digest_parse() has accepted. */

@@ -28,7 +28,9 @@ typedef struct CheckData {
     List *keeps;
 } CheckData;
 
-/* Modules do not inherit our environment, which may contain credentials and settings of interpreters. PYTHONSAFEPATH prevents Python from importing modules from the directory of the program, which runs from memory and has no directory. */
+/* Modules do not inherit our environment, which may contain credentials and settings of
+ * interpreters. PYTHONSAFEPATH prevents Python from importing modules from the directory of the
+ * program, which runs from memory and has no directory. */
 static const char *const environment[] = {
     "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "LC_ALL=C.UTF-8",
@@ -145,7 +147,8 @@ static Map *new_request(Arena *arena, const char *op)
     return request;
 }
 
-/* Returns the parameters as users write them, with modes as octal digits. Parameters that are not set are omitted. */
+/* Returns the parameters as users write them, with modes as octal digits. Parameters that are not
+ * set are omitted. */
 static Value params_value(const Call *call)
 {
     Arena *arena = call->arena;
@@ -191,7 +194,8 @@ static int64_t timeout_of(const Call *call, const ExtensionAction *row)
                                  : EXTENSION_TIMEOUT_MS;
 }
 
-/* Prefers the error message of the module, since it is more specific. If apply does not report whether it changed something, assume that it did. */
+/* Prefers the error message of the module, since it is more specific. If apply does not report
+ * whether it changed something, assume that it did. */
 static bool parse_response(Call *call, const ExtensionContext *served, ExtensionOp op,
                            const CallResult *call_result, ExtensionResponse *out, Error *err)
 {

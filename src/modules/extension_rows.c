@@ -1,4 +1,6 @@
-/* Parsed by hand rather than with a record table: descriptions are written by third parties, so each error is reported with its location in the description and in terms that module authors know. */
+/* Parsed by hand rather than with a record table: descriptions are written by third parties, so
+ * each error is reported with its location in the description and in terms that module authors
+ * know. */
 #include "modules/extension_rows.h"
 
 #include "base/buf.h"

@@ -26,10 +26,13 @@ MUST_CHECK bool foreign_tool_choose(const Call *call, const ForeignTool *tool, c
 void foreign_claims(Arena *arena, const Value *params, List *claims);
 /* Fails with ERROR_UNAVAILABLE in another root. */
 MUST_CHECK bool foreign_tool_is_live(const Call *call, const ForeignTool *tool, Error *err);
-/* Determines whether a dry run is possible. It is not if 'ask' is false, or if an earlier step of the plan will create the program or the document; then sets `is_ready` to false and the outcome to unknown. Fails with ERROR_NOT_FOUND if one is missing and no step creates it. */
+/* Determines whether a dry run is possible. It is not if 'ask' is false, or if an earlier step of
+ * the plan will create the program or the document; then sets `is_ready` to false and the outcome
+ * to unknown. Fails with ERROR_NOT_FOUND if one is missing and no step creates it. */
 MUST_CHECK bool foreign_tool_ready(Call *call, const ForeignTool *tool, const char *from,
                                    Outcome *outcome, bool *is_ready, Error *err);
-/* Returns the path of the document, after writing it to the scratch directory unless it already is on the machine. */
+/* Returns the path of the document, after writing it to the scratch directory unless it already is
+ * on the machine. */
 MUST_CHECK bool foreign_tool_document(const ForeignTool *tool, Scratch *scratch, Str *path,
                                       Error *err);
 /* Reads the file `name` that the tool wrote to the scratch directory. */

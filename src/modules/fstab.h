@@ -22,7 +22,8 @@ typedef enum FstabKey {
 /* Fails unless the string is a single word that can be written verbatim. A line that cannot be
  * parsed may prevent the machine from booting. */
 MUST_CHECK bool fstab_check_word(Str text, const char *what, Error *err);
-/* Returns the name by which the kernel lists a device, file or mount point, with symlinks resolved on a live host. If it does not exist yet, the name is returned unchanged. */
+/* Returns the name by which the kernel lists a device, file or mount point, with symlinks resolved
+ * on a live host. If it does not exist yet, the name is returned unchanged. */
 Str fstab_kernel_name(Call *call, Str path);
 /* The same path for a program that runs as root and resolves names itself: see
  * host_protected_path. */

@@ -370,8 +370,8 @@ static const Action actions[] = {
                  "    - allow: true\n"
                  "    - when: needed\n"
                  "    - message: new kernel\n" },
-    { "kexec", "Boot another kernel without the firmware and continue the run.", kexec_params,
-      kexec_check, kexec_apply, .claims = machine_claims, .always_changes = true, .cost_ms = 30000,
+    { "kexec", "Boot another kernel with kexec and continue the run.", kexec_params, kexec_check,
+      kexec_apply, .claims = machine_claims, .always_changes = true, .cost_ms = 30000,
       .text = "Like machine.reboot, but faster: the kernel is loaded by kexec (package\n"
               "kexec-tools) and started by systemd after the shutdown. Fails in containers and\n"
               "if the kernel does not allow it.\n",

@@ -163,7 +163,8 @@ static bool kernel_lists_type(Call *call, Str type, bool *out, Error *err)
     return true;
 }
 
-/* Whether the file system is on a block device, or in a file for which mount(8) sets up a loop device. */
+/* Whether the file system is on a block device, or in a file for which mount(8) sets up a loop
+ * device. */
 static bool needs_block_device(Call *call)
 {
     static const char types[] =
@@ -205,7 +206,9 @@ static bool has_mount_program(Call *call, Str type)
         call, arena_copy_c(call->arena, arena_join(call->arena, STR("mount."), type, STR_EMPTY)));
 }
 
-/* The kernel must support the type or have a module for it, or mount(8) must have a helper program. "fuse.sshfs" has type fuse. There is nothing to check if nothing new is mounted, or if mount(8) detects the type. */
+/* The kernel must support the type or have a module for it, or mount(8) must have a helper program.
+ * "fuse.sshfs" has type fuse. There is nothing to check if nothing new is mounted, or if mount(8)
+ * detects the type. */
 static bool check_type(Call *call, Error *err)
 {
     Str type = call_str(call, "type"), options = call_str(call, "options");
@@ -329,7 +332,8 @@ static bool mounted_apply(Call *call, Outcome *outcome, Error *err)
         }
         outcome->changed = true;
     }
-    /* Save it only after a successful mount: a wrong line could prevent the machine from booting. */
+    /* Save it only after a successful mount: a wrong line could prevent the machine from
+     * booting. */
     return change->fstab == NULL || target_apply(call, change->fstab, outcome, err);
 }
 

@@ -34,7 +34,9 @@ MUST_CHECK bool private_key_parse(Str text, Ed25519Private *out, Error *err);
 /* The name is copied. */
 MUST_CHECK bool public_key_parse(Arena *arena, Str text, PublicKey *out, Error *err);
 
-/* Loads all *.pub files in trusted-keys/ of the node's directory; none if it does not exist. Fails if any of them is unreadable, or if a file or the directory is writable by other users, rather than guessing which keys to trust. */
+/* Loads all *.pub files in trusted-keys/ of the node's directory; none if it does not exist. Fails
+ * if any of them is unreadable, or if a file or the directory is writable by other users, rather
+ * than guessing which keys to trust. */
 MUST_CHECK bool trusted_keys_load(Arena *arena, const char *config, TrustedKeys *out, Error *err);
 
 /* Creates the content of MODULE.sig. */

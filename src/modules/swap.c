@@ -157,7 +157,9 @@ static bool on_check(Call *call, Outcome *outcome, Error *err)
     return true;
 }
 
-/* The file is renamed to its final name when it is complete: a file without a header, left by a killed process, would be mistaken for swap space. It is written in full, because the kernel does not swap to a file with holes. */
+/* The file is renamed to its final name when it is complete: a file without a header, left by a
+ * killed process, would be mistaken for swap space. It is written in full, because the kernel does
+ * not swap to a file with holes. */
 static bool make_file(Call *call, Error *err)
 {
     Str path = host_draft_path(call->arena, call_str(call, "name"));

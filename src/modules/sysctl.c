@@ -130,7 +130,8 @@ static bool fail_unknown(Call *call, Str path, Error *err)
                      found ? "'" : "");
 }
 
-/* Checks the write bits: root can open any file for writing, and the kernel rejects only the write itself. */
+/* Checks the write bits: root can open any file for writing, and the kernel rejects only the write
+ * itself. */
 static bool check_writable(Call *call, Str path, Error *err)
 {
     FileInfo info;
@@ -154,7 +155,8 @@ static bool is_numbers(Str value)
     return ok;
 }
 
-/* The kernel does not report which values a parameter accepts, but a parameter whose value is numeric does not accept words, unless it is a name. */
+/* The kernel does not report which values a parameter accepts, but a parameter whose value is
+ * numeric does not accept words, unless it is a name. */
 static bool check_kind(Call *call, Str now, Str value, Error *err)
 {
     static const char *const names[] = { "hostname", "domainname", "core_pattern", "modprobe" };
@@ -171,8 +173,8 @@ static bool check_kind(Call *call, Str now, Str value, Error *err)
     }
     bool secret = value_is_secret(call_param(call, "value"));
     return error_set(err, ERROR_INVALID,
-                     "the parameter '%" STR_FMT "' is a number: it is %" STR_FMT
-                     " and cannot be '%" STR_FMT "'",
+                     "the parameter '%" STR_FMT "' is numeric: its value is %" STR_FMT
+                     " and cannot be set to '%" STR_FMT "'",
                      STR_ARG(name), STR_ARG(str_trim(now)),
                      STR_ARG(secret ? STR("(secret)") : value)) ||
            call_blame(call, "value");

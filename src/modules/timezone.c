@@ -12,7 +12,8 @@ typedef struct ZoneChange {
     Target name_file;
 } ZoneChange;
 
-/* If all zones are missing, any package may install them as a dependency; if only this one is missing, that is unlikely. */
+/* If all zones are missing, any package may install them as a dependency; if only this one is
+ * missing, that is unlikely. */
 static bool has_zones(Call *call)
 {
     FileInfo info;

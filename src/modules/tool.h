@@ -14,7 +14,8 @@ enum {
     TOOL_OUTPUT_MAX = 64 << 20
 };
 
-/* Defaults of zeroed fields: no input, no additional environment, the call's timeout, which also limits `timeout_ms`. */
+/* Defaults of zeroed fields: no input, no additional environment, the call's timeout, which also
+ * limits `timeout_ms`. */
 typedef struct Tool {
     const char *const *argv; /* terminated by NULL */
     Str input;
@@ -29,18 +30,22 @@ typedef struct Tool {
     const Account *account; /* user to run as, in the home directory; NULL: as this process */
 } Tool;
 
-/* Runs the program until it exits, with any exit code. Returns false if it could not be started: ERROR_NOT_FOUND if it is not installed. */
+/* Runs the program until it exits, with any exit code. Returns false if it could not be started:
+ * ERROR_NOT_FOUND if it is not installed. */
 MUST_CHECK bool tool_run(Call *call, const Tool *tool, ProcessResult *out, Error *err);
 /* Copies output and exit code to the report of the step. */
 void tool_report(const ProcessResult *result, Outcome *outcome);
 /* Sets "useradd exited with 3: ...". Always returns false. */
 bool tool_failure(Call *call, const Tool *tool, const ProcessResult *result, Error *err);
-/* Runs the program and fails if the exit code is not 0. `out` (may be NULL) is its complete output; fails with ERROR_LIMIT if that is too large. */
+/* Runs the program and fails if the exit code is not 0. `out` (may be NULL) is its complete output;
+ * fails with ERROR_LIMIT if that is too large. */
 MUST_CHECK bool tool_run_checked(Call *call, const char *const *argv, Str *out, Error *err);
 #define TOOL_RUN(call, out, err, ...) \
     tool_run_checked(call, (const char *const[]){ __VA_ARGS__, NULL }, out, err)
 
-/* Returns the home directory for programs that run as the same user as this process: $HOME, except that root does not use the directory of another user, since programs would load settings and plugins from it. May be empty for other users. */
+/* Returns the home directory for programs that run as the same user as this process: $HOME, except
+ * that root does not use the directory of another user, since programs would load settings and
+ * plugins from it. May be empty for other users. */
 Str tool_home(Call *call);
 
 /* Returns true if the program is installed, and sets its path. */

@@ -119,7 +119,8 @@ static bool check_gid(Call *call, UserChange *change, Outcome *outcome, Error *e
     return true;
 }
 
-/* Without `remove_groups`, the user stays in groups that are not listed, including groups that were added in the meantime, for instance by a package. */
+/* Without `remove_groups`, the user stays in groups that are not listed, including groups that were
+ * added in the meantime, for instance by a package. */
 static void set_groups(Call *call, UserChange *change, List *now, const List *wanted,
                        Outcome *outcome)
 {
@@ -351,7 +352,7 @@ static bool absent_check(Call *call, Outcome *outcome, Error *err)
         return false;
     }
     if (str_eq(now.fields[ACCOUNT_ID], STR("0"))) {
-        return error_set(err, ERROR_DENIED, "'%" STR_FMT "' has uid 0 and is not removed",
+        return error_set(err, ERROR_DENIED, "'%" STR_FMT "' has uid 0 and cannot be removed",
                          STR_ARG(call_str(call, "name")));
     }
     account_report_absent(call, &account_kind_user, &now, outcome);

@@ -84,7 +84,7 @@ def test_nodes_are_listed_with_silent_factless_and_pending_ones(filled):
     assert "silent" in rows["web2"] and "never sent" in rows["web2"]
     assert "2027-01-15T08:00:00Z" in rows["web2"]
     assert "pending" in rows["db1"]
-    assert text.endswith("\n3 nodes, 3 silent, 2 without facts; 2 machines request to join: "
+    assert text.endswith("\n3 nodes, 3 silent, 2 without facts; 2 machines are requesting to join: "
                          "'eden nodes show db1' shows how to approve it\n")
     assert filled.call("nodes", "list", "-o", "name").stdout.split() == [
         "s1", "web1", "web2", "db1", "db2"]
@@ -281,7 +281,7 @@ def test_invalid_role_names_are_rejected_early(filled, tmp_path):
 def test_errors_of_the_server_are_shown_in_the_file(filled, tmp_path):
     write_roles(tmp_path / "roles.yaml", "one", "one", "two")
     done = filled.call("roles", "create", "-f", tmp_path / "roles.yaml", check=False)
-    assert done.returncode == 5 and done.stdout == "one is made\ntwo is made\n"
+    assert done.returncode == 5 and done.stdout == "one is created\ntwo is created\n"
     assert "error[E0854]: 'one' already exists\n" in done.stderr
     assert "roles.yaml:4:18\n" in done.stderr
     done = filled.call("roles", "create", "-f", tmp_path / "roles.yaml", "-o", "json", check=False)
@@ -315,7 +315,7 @@ def test_roles_are_created_listed_shown_and_deleted(running):
         "metadata: {name: web-operator}\n"
         "spec: {rules: [{verbs: [get, list], kinds: [Node], selector: role=web}]}\n")
     assert running.call("roles", "create", "-f", running.folder / "role.yaml").stdout == (
-        "web-operator is made\n")
+        "web-operator is created\n")
     assert "web-operator" in running.call("roles", "-o", "name").stdout.split()
     assert "selector: role=web" in running.call("roles", "show", "web-operator").stdout
     assert running.call("roles", "create", "-f", running.folder / "role.yaml",

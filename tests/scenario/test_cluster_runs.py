@@ -173,7 +173,7 @@ def test_a_retry_with_a_version_that_is_not_current_must_be_asked_for(fleet):
     assert current["run"]["spec"]["version"] == new and current["run"]["spec"]["retry_of"] == run
     assert [node["node"] for node in current["nodes"]] == ["web2"]
     both = fleet.call("runs", "retry", run, "--same-version", "--version", "current", code=64)
-    assert "exclude each other" in both.stderr
+    assert "are mutually exclusive" in both.stderr
     command = fleet.execute("true", selector="web1")
     assert "a command has no version" in fleet.call("runs", "retry", command, "--same-version",
                                                     code=64).stderr

@@ -384,4 +384,4 @@ def test_invalid_ids_of_instances_are_reported_without_a_node(eden, tmp_path):
         "steps: [{name: a, user.present: {name: '{{ item }}'}, forEach: [u, 'v w']}]\n"
     )
     done = eden("validate", "steps.yaml")
-    assert "error[E0308]: 'v w' is not the name of a user" in done.stderr
+    assert "error[E0308]: 'v w' is not a valid name for a user" in done.stderr

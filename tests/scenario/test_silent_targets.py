@@ -42,7 +42,7 @@ def test_a_target_that_is_lost_is_shown_as_silent_and_waited_for(lost):
     assert node["outcome"] == "silent" and node["session"] is False
     shown = fleet.call("runs", "show", run, code=3).stdout
     assert (f"silent  web1: its session ended while it executed the run; silent since "
-            f"{node['silent_since']}; waited for until {node['waits_until']}\n"
+            f"{node['silent_since']}; waiting for it until {node['waits_until']}\n"
             "        last event of web1: step 'web#gate' started, at ") in shown
     assert f"run {run} in progress: 1 silent of 1 node" in shown
     fleet.machines["web1"].start()
@@ -60,7 +60,7 @@ def test_a_run_that_waits_for_a_lost_target_is_canceled_at_once(lost):
     node = node_of(fleet, run)
     shown = fleet.call("runs", "show", run, code=1).stdout
     assert ("canceled  web1: it was silent, so it may still be executing the run; it stops when it "
-            f"returns; silent since {node['silent_since']}; its order is kept until "
+            f"returns; silent since {node['silent_since']}; the cancellation is valid until "
             f"{node['stops_until']}\n") in shown
     fleet.machines["web1"].start()
     wait_until(lambda: order(fleet, run) is None, "the result of the node")

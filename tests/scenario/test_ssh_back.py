@@ -128,7 +128,7 @@ def test_a_known_hosts_file_is_accepted(cluster, machine):
     done = cluster.call("nodes", "approve", "web1", "--ssh", login(machine), "--known-hosts", known,
                         check=False)
     assert done.returncode == 64
-    assert f"has no key of [127.0.0.1]:{machine.port}" in done.stderr
+    assert f"contains no key for [127.0.0.1]:{machine.port}" in done.stderr
 
 
 def test_an_accepted_host_key_is_printed(cluster, machine):

@@ -53,7 +53,7 @@ def test_unavailable_packages_do_not_block_the_rest(light, order):
     failed = {step.name: step.error.message for step in done.listed if step.result == "failed"}
     assert failed.pop("lab-nothing") == "no repository has 'lab-nothing'"
     assert failed.pop("no such version") == (
-        "no version 7.* of 'lab-config' is available; offered: 2.0, 1.0"
+        "no version 7.* of 'lab-config' is available; available versions: 2.0, 1.0"
     )
     assert "Depends: lab-nowhere but it is not installable" in failed.pop("lab-impossible")
     assert "the moon is in the wrong phase" in failed.pop("lab-broken")

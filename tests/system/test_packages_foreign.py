@@ -62,7 +62,7 @@ def test_unavailable_packages_do_not_block_the_rest(host, manager):
     done = host.apply(steps, "--order", "genius")
     failed = {step.name: step.error.message for step in done.listed if step.result == "failed"}
     assert failed.pop("lab-nothing") == "no repository has 'lab-nothing'"
-    assert "no version 7 of 'lab-hello' is available; offered: 2.0-1" in failed.pop("lab-hello")
+    assert "no version 7 of 'lab-hello' is available; available versions: 2.0-1" in failed.pop("lab-hello")
     assert "lab-nowhere" in failed.pop("lab-impossible")
     assert failed == {}
     assert all(is_installed(host, manager, name) for name in MANY[:6])

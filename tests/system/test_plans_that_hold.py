@@ -124,7 +124,7 @@ OBSTACLES = {
         "size", "'size' is 1048576 MiB, but only", None),
     "word for a number": (
         step("it", "sysctl.present", name="vm.swappiness", value="low"),
-        "value", "the parameter 'vm.swappiness' is a number", None),
+        "value", "the parameter 'vm.swappiness' is numeric", None),
     "shell of a command": (
         step("it", "cmd.run", cmd="true", shell="/opt/sh"),
         "shell", "program '/opt/sh' not found",

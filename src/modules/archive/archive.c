@@ -376,7 +376,8 @@ static bool compare_content(Host *a_host, Str a_path, Host *b_host, Str b_path, 
     return true;
 }
 
-/* Moves the members of one directory into another. Both are accessed through handles, which symlinks cannot redirect. */
+/* Moves the members of one directory into another. Both are accessed through handles, which
+ * symlinks cannot redirect. */
 typedef struct Installation {
     Call *call;
     const Extraction *extraction;
@@ -518,7 +519,8 @@ static bool copy_bytes(const Extraction *extraction, HostReader *from, HostWrite
     return true;
 }
 
-/* Other users who can write to the archive could modify it after verification and reset its mtime. So in that case, the archive is copied first, and the copy is verified and unpacked. */
+/* Other users who can write to the archive could modify it after verification and reset its mtime.
+ * So in that case, the archive is copied first, and the copy is verified and unpacked. */
 static bool copy_source(Call *call, const Extraction *extraction, Host *inside,
                         ArchiveSource *source, Error *err)
 {
@@ -688,8 +690,8 @@ static const Action actions[] = {
           "A hidden file in the directory records the digest of the archive and its members.\n"
           "The archive is unpacked again if it changed, or if a member is missing or was\n"
           "replaced by a member of another archive; with 'restore: changed' also if the size or\n"
-          "mtime of a file differs. Members that other steps change belong in 'keep'. With\n"
-          "'creates', only the existence of that path counts.\n"
+          "mtime of a file differs. List members that other steps change in 'keep'. With\n"
+          "'creates', only the existence of that path is checked.\n"
           "\n"
           "Members of an earlier archive that are not in this one are left in place. With\n"
           "'clean: true', the directory is dedicated to one archive: members of previously\n"

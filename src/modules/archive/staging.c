@@ -236,7 +236,8 @@ bool staging_finish(Staging *staging, Error *err)
             return false;
         }
     }
-    /* Process content before its directory, because the directory's mode could make it inaccessible to us. */
+    /* Process content before its directory, because the directory's mode could make it inaccessible
+     * to us. */
     for (uint32_t i = directories.len; i > 0; i--) {
         const StagedMember *staged = directories.items[i - 1];
         if (!host_set_mode(staging->inside, staged_path(staging->call->arena, staged->path),

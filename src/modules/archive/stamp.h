@@ -12,14 +12,16 @@ typedef struct Stamp {
     bool found;
     Str digest; /* digest of the archive: "sha256:..." */
     uint32_t strip;
-    /* State of the archive when its digest was computed. While the state is the same, the digest is still valid. */
+    /* State of the archive when its digest was computed. While the state is the same, the digest is
+     * still valid. */
     int64_t source_size, source_mtime_ns;
     uint64_t source_inode;
     StagedMember *members;
     uint32_t count;
 } Stamp;
 
-/* "/.eden-archive-0123456789abcdef", unique for each archive. Archives are identified by path or, for files of the site, by content. */
+/* "/.eden-archive-0123456789abcdef", unique for each archive. Archives are identified by path or,
+ * for files of the site, by content. */
 Str stamp_path(Arena *arena, Str archive);
 /* If the stamp is missing or unreadable, sets `found` to false. */
 MUST_CHECK bool stamp_read(Host *directory, Arena *arena, Str path, Stamp *out, Error *err);
@@ -39,7 +41,9 @@ typedef bool (*MemberFilter)(Call *call, Str path);
 /* Reads all stamps except the one at `own`. */
 MUST_CHECK bool other_stamps_read(Host *directory, Arena *arena, Str own, OtherStamps *out,
                                   Error *err);
-/* Records in these stamps which members are about to be replaced by another archive, so that they are no longer attributed to their archives. Members for which `keeps` returns true are not replaced. */
+/* Records in these stamps which members are about to be replaced by another archive, so that they
+ * are no longer attributed to their archives. Members for which `keeps` returns true are not
+ * replaced. */
 MUST_CHECK bool other_stamps_overwrite(OtherStamps *formers, Host *directory, Call *call,
                                        const StrMap *members, MemberFilter keeps, Error *err);
 /* Removes their stamps. */
@@ -54,6 +58,7 @@ typedef struct StampCleanup {
     MemberFilter keeps;
 } StampCleanup;
 
-/* Removes the members of `stamps` that have not changed since they were extracted: files and links, then empty directories. */
+/* Removes the members of `stamps` that have not changed since they were extracted: files and links,
+ * then empty directories. */
 MUST_CHECK bool clean_members(StampCleanup *cleaning, const Stamp *stamps, uint32_t count,
                               Error *err);

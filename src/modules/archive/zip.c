@@ -1,4 +1,6 @@
-/* Parser for zip: searches backward for the end record, reads the central directory that it refers to, and then each member through its entry. Names and sizes come from that directory only, never from local headers. */
+/* Parser for zip: searches backward for the end record, reads the central directory that it refers
+ * to, and then each member through its entry. Names and sizes come from that directory only, never
+ * from local headers. */
 #include "modules/archive/zip.h"
 
 #include <stdlib.h>

@@ -329,7 +329,9 @@ static bool apply_one(Call *call, Host *inside, const Changes *changes, const Ch
            error_wrap(err, "in '%" STR_FMT "'", STR_ARG(call_str(call, "name")));
 }
 
-/* Apply changes to the content of a directory before those to the directory itself: its new owner could replace the content, and its new mode could make it inaccessible to us. Changes to the same path keep their order. */
+/* Apply changes to the content of a directory before those to the directory itself: its new owner
+ * could replace the content, and its new mode could make it inaccessible to us. Changes to the same
+ * path keep their order. */
 bool directory_apply(Call *call, Outcome *outcome, Error *err)
 {
     const Changes *changes = outcome->check_data;

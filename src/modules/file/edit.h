@@ -30,7 +30,8 @@ typedef struct Edit {
 
 /* Reads the file. If this sets `skipped`, the check is complete. */
 MUST_CHECK bool edit_begin(Call *call, Outcome *outcome, Edit *edit, Error *err);
-/* The same for a system file with a fixed path, which has no parameters; a missing file is treated as empty. */
+/* The same for a system file with a fixed path, which has no parameters; a missing file is treated
+ * as empty. */
 MUST_CHECK bool edit_begin_system(Call *call, Str path, Edit *edit, Error *err);
 /* Splits a line into words, up to a '#'. Returns their number, at most `max`. */
 uint32_t edit_words(Str line, Str *out, uint32_t max);

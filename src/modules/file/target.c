@@ -357,7 +357,8 @@ static bool may_change_before(Call *call)
            services->may_be_provided(services->context, call, "path", STR("/"), &ignored);
 }
 
-/* In a plan, the content is validated in a temporary file. The program may depend on what earlier steps would change, so its result is final only if there are no such steps. */
+/* In a plan, the content is validated in a temporary file. The program may depend on what earlier
+ * steps would change, so its result is final only if there are no such steps. */
 static bool validate_planned(Call *call, const Target *target, Outcome *outcome, Error *err)
 {
     Validation validation = { .call = call, .target = target };
@@ -473,7 +474,8 @@ bool target_compare(Call *call, Target *target, bool several, Outcome *outcome, 
 
 /* --- Applying -------------------------------------------------------------------------------- */
 
-/* If the file was replaced after the check, the backup belongs to the owner of the file that is read here. */
+/* If the file was replaced after the check, the backup belongs to the owner of the file that is
+ * read here. */
 static bool save_backup(Call *call, const Target *target, Error *err)
 {
     FileInfo info;

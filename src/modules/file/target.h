@@ -75,7 +75,8 @@ MUST_CHECK bool target_read_owner(Call *call, Target *target, Error *err);
 MUST_CHECK bool target_read_attributes(Call *call, Target *target, Error *err);
 /* Reads all of FILE_WRITE_PARAMS. */
 MUST_CHECK bool target_read(Call *call, Str path, Target *target, Error *err);
-/* Returns a target for a system file, without parameters: an existing file keeps its owner and mode. */
+/* Returns a target for a system file, without parameters: an existing file keeps its owner and
+ * mode. */
 Target target_for_system_file(Str path);
 void target_set_content(Target *target, Value content);
 /* Sets the content to a single line. */
@@ -98,7 +99,8 @@ MUST_CHECK bool target_compare(Call *call, Target *target, bool several, Outcome
                                Buf *diff, Error *err);
 MUST_CHECK bool target_apply(Call *call, Target *target, Outcome *outcome, Error *err);
 
-/* The complete check and apply of an action with a single target, stored in `outcome->check_data`. */
+/* The complete check and apply of an action with a single target, stored in
+ * `outcome->check_data`. */
 MUST_CHECK bool target_check_one(Call *call, Target *target, Outcome *outcome, Error *err);
 bool target_apply_one(Call *call, Outcome *outcome, Error *err);
 

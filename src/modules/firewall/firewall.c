@@ -447,7 +447,8 @@ static bool report_rollback(Call *call, const RulesChange *change, const Error *
         answers ? "" : " (but fail the confirmation too)", why->text);
 }
 
-/* Loads the rules. A separate process restores the previous rules unless the new ones are confirmed in time. */
+/* Loads the rules. A separate process restores the previous rules unless the new ones are confirmed
+ * in time. */
 static bool load_with_rollback(Call *call, const RulesChange *change, Outcome *outcome, Error *err)
 {
     Str former, program, messages = STR_EMPTY;

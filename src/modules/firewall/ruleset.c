@@ -100,7 +100,7 @@ static bool check_interface(Str text, Error *err)
         ok = ok && text.data[i] != '\0';
     }
     return ok || error_set(err, ERROR_INVALID,
-                           "'%" STR_FMT "' is not the name of a network interface", STR_ARG(text));
+                           "'%" STR_FMT "' is not a valid network interface name", STR_ARG(text));
 }
 
 /* Keys that a rule can have. */

@@ -21,7 +21,8 @@ typedef struct FirewallSpec {
 
 /* Splits "inet eden"; if there is only a name, the family is inet. */
 MUST_CHECK bool firewall_parse_table(Str text, FirewallSpec *out, Error *err);
-/* Formats "table inet eden { ... }". nft syntax from the user is not parsed, but it cannot break out of the enclosing braces. */
+/* Formats "table inet eden { ... }". nft syntax from the user is not parsed, but it cannot break
+ * out of the enclosing braces. */
 MUST_CHECK bool firewall_format(Arena *arena, const FirewallSpec *spec, Str *out, Error *err);
 /* The script that replaces an existing table, if any, with `table`; empty: removes it. */
 Str firewall_replace(Arena *arena, const FirewallSpec *spec, Str table);

@@ -241,7 +241,8 @@ static bool check_local_changes(Call *call, Clone *clone, Error *err)
                        "refs/eden/head")) {
             return false;
         }
-        /* Without our ref, the clone was not created by eden; compare with the remote's branches and tags instead. */
+        /* Without our ref, the clone was not created by eden; compare with the remote's branches
+         * and tags instead. */
         const char *mark = ours ? "refs/eden/head" : "--tags";
         if (!GIT_RUN(git, &own, err, "rev-list", "--max-count=1", "HEAD", "--not", mark,
                      "--remotes", "--tags")) {

@@ -131,7 +131,8 @@ static void add_arguments(Git *git, const char *const *args, Words *argv)
         VEC_PUSH(arena, argv, "-c");
         VEC_PUSH(arena, argv, settings[i]);
     }
-    /* Allow local paths only for the repository itself, not for submodules, whose author could choose the path. */
+    /* Allow local paths only for the repository itself, not for submodules, whose author could
+     * choose the path. */
     VEC_PUSH(arena, argv, "-c");
     VEC_PUSH(arena, argv, git->local ? "protocol.file.allow=user" : "protocol.file.allow=never");
     if (call_has(git->call, "password")) {

@@ -42,7 +42,8 @@ typedef struct Download {
     Str required_digest; /* required digest; empty: the first download is to be pinned */
     Str found;           /* digest of the existing file; empty: there is none */
     bool
-        pins; /* 'pin: true': `required_digest` comes from the pin, or the first download is pinned */
+        /* 'pin: true': `required_digest` comes from the pin, or the first download is pinned */
+        pins;
     Str pin_path; /* path of the pin file */
     bool fetch;
 } Download;
@@ -216,7 +217,8 @@ static Str shown_url(Call *call)
     return value_is_secret(url) ? STR("the server") : str_slice(value_str(url), 0, SHOWN_URL);
 }
 
-/* In a plan, checks that the server has the file, unless an earlier step may start the server or configure the network. */
+/* In a plan, checks that the server has the file, unless an earlier step may start the server or
+ * configure the network. */
 static bool check_server(Call *call, const Download *download, Error *err)
 {
     if (!call->planning || call->is_prereq_check || !host_is_live(call->host) ||
@@ -298,7 +300,8 @@ static bool populate(Call *call, const Download *download, HostWriter *writer, S
            host_sync(call->host, err);
 }
 
-/* Write the pin first: if eden is interrupted in between, the next run must not trust a different download. */
+/* Write the pin first: if eden is interrupted in between, the next run must not trust a different
+ * download. */
 static bool install(Call *call, const Download *download, Str draft, Str digest, Outcome *outcome,
                     Error *err)
 {

@@ -163,7 +163,8 @@ bool transfer_probe(Call *call, const Request *request, Error *err)
     }
     bool refused =
         status == STATUS_UNAUTHORIZED || status == STATUS_NOT_FOUND || status == STATUS_GONE;
-    /* A server that accepts connections but does not respond to such requests may still have the file. */
+    /* A server that accepts connections but does not respond to such requests may still have the
+     * file. */
     bool answered = result.ending == PROCESS_EXITED &&
                     (result.exit_code == 0 || result.exit_code == CURL_REFUSED);
     bool is_silent = result.ending == PROCESS_TIMED_OUT;

@@ -25,8 +25,10 @@ typedef struct Transfer {
     Error failure;
 } Transfer;
 
-/* The caller must have set the first group of fields. Fails unless the response is complete, has status 200 and does not exceed the maximum size. */
+/* The caller must have set the first group of fields. Fails unless the response is complete, has
+ * status 200 and does not exceed the maximum size. */
 MUST_CHECK bool transfer_run(Transfer *transfer, Error *err);
 
-/* Requests only the header from the server. Fails if the server cannot be reached, requires other credentials, or does not have the file; other refusals may concern only such requests. */
+/* Requests only the header from the server. Fails if the server cannot be reached, requires other
+ * credentials, or does not have the file; other refusals may concern only such requests. */
 MUST_CHECK bool transfer_probe(Call *call, const Request *request, Error *err);

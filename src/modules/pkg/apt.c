@@ -199,7 +199,8 @@ static int64_t sources_time(Call *call)
     return newest;
 }
 
-/* apt does not record when it last checked for updates, but doing so changes this directory. An index that is older than the list of sources does not cover all of them. */
+/* apt does not record when it last checked for updates, but doing so changes this directory. An
+ * index that is older than the list of sources does not cover all of them. */
 static int64_t apt_index_time(Call *call)
 {
     Str *names;
@@ -358,7 +359,8 @@ static bool apt_find_upgrades(Call *call, bool full, Map *changes, Error *err)
     return apt_simulate(call, &change, changes, err);
 }
 
-/* Configures the packages that dpkg had unpacked, then lets apt complete the rest without removing anything. */
+/* Configures the packages that dpkg had unpacked, then lets apt complete the rest without removing
+ * anything. */
 static bool apt_repair(Call *call, const PackageChange *like, Error *err)
 {
     ToolArgs args = { 0 };

@@ -74,7 +74,8 @@ static void set_condition(Package *package, Str status)
     }
 }
 
-/* Returns the native architecture: that of the package dpkg, or of the first package that has one. */
+/* Returns the native architecture: that of the package dpkg, or of the first package that has
+ * one. */
 static Str native_arch(const Records *records)
 {
     Str first = STR_EMPTY;
@@ -106,7 +107,8 @@ static void add_record(PackageDatabase *into, const Record *record, Str native)
     database_add(into, &package);
 }
 
-/* Must be called after all records have been read, because an update may mark a package as removed. */
+/* Must be called after all records have been read, because an update may mark a package as
+ * removed. */
 static void add_provided(PackageDatabase *into)
 {
     StrMapEntry *entry;
@@ -421,7 +423,8 @@ static bool blame_needs(Arena *arena, const BlameLines *lines, Str name, Str *ou
     return false;
 }
 
-/* Lines that begin with "E: ": those that mention this package, or otherwise the most specific ones. */
+/* Lines that begin with "E: ": those that mention this package, or otherwise the most specific
+ * ones. */
 static bool blame_errors(Arena *arena, const BlameLines *lines, Str name, Str *out)
 {
     BlameLines about = { 0 }, others = { 0 };

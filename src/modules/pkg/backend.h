@@ -1,4 +1,5 @@
-/* Package managers, one row each. What they have in common (waiting for the lock, refreshing once per run, attributing failures to packages) is implemented in transaction.c and index.c. */
+/* Package managers, one row each. What they have in common (waiting for the lock, refreshing once
+ * per run, attributing failures to packages) is implemented in transaction.c and index.c. */
 #pragma once
 
 #include "modules/pkg/database.h"
@@ -96,13 +97,15 @@ struct PackageBackend {
     bool (*change)(Call *call, const PackageChange *change, ProcessResult *result, Error *err);
     /* Completes an interrupted operation. */
     bool (*repair)(Call *call, const PackageChange *like, Error *err);
-    /* Extracts from the output why `name` could not be changed. Returns false if the output is not about this package. */
+    /* Extracts from the output why `name` could not be changed. Returns false if the output is not
+     * about this package. */
     bool (*blame)(Arena *arena, Str output, Str name, Str *words);
     /* Returns true if the change failed because conflicting packages must not be removed, and lists
      * them: "'a', 'b'". NULL: `blame` is sufficient. */
     bool (*find_removals)(Arena *arena, Str output, Str *names);
 
-    /* Finds a failed script of `name` that the package manager reports only as a warning. NULL: there are no such warnings. */
+    /* Finds a failed script of `name` that the package manager reports only as a warning. NULL:
+     * there are no such warnings. */
     bool (*find_warning)(Arena *arena, Str output, Str name, Str *words);
 
     /* Suffix of the new version of a changed configuration file, for package managers that save it

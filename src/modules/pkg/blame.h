@@ -20,5 +20,6 @@ bool blame_mentions(Str line, Str name);
 /* The last nonempty line. */
 Str blame_last(Arena *arena, const BlameLines *lines);
 
-/* For package managers that report each problem on one line: joins the lines that look like errors, those about this package first. Returns false if none of them is about this package. */
+/* For package managers that report each problem on one line: joins the lines that look like errors,
+ * those about this package first. Returns false if none of them is about this package. */
 bool blame_by_lines(Arena *arena, Str output, Str name, Str *words);

@@ -11,5 +11,6 @@ bool control_next_paragraph(Str *rest, Str *paragraph);
 bool control_next_field(Str *rest, Str *name, Str *value);
 /* Field names are case-insensitive. */
 bool control_find(Str paragraph, Str name, Str *value);
-/* Reads the next package name of a list such as "libc6 (>= 2.3), a | b:any", without its condition. */
+/* Reads the next package name of a list such as "libc6 (>= 2.3), a | b:any", without its
+ * condition. */
 bool control_next_name(Str *rest, Str *name);

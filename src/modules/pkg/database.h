@@ -69,7 +69,8 @@ const Package *database_find(const PackageDatabase *database, Str name);
  * none. */
 const Package *database_find_installed(const PackageDatabase *database, Str name);
 
-/* Returns true if an installed package provides `name`, for package managers that have to be queried for that. They are queried once per name. */
+/* Returns true if an installed package provides `name`, for package managers that have to be
+ * queried for that. They are queried once per name. */
 bool database_is_provided(Call *call, const PackageBackend *backend,
                           const PackageDatabase *database, Str name);
 

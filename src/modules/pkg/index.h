@@ -1,4 +1,5 @@
-/* The index of a package manager: the packages that can be installed. It is refreshed at most once per run, and again after the sources have changed. Results of queries are cached. */
+/* The index of a package manager: the packages that can be installed. It is refreshed at most once
+ * per run, and again after the sources have changed. Results of queries are cached. */
 #pragma once
 
 #include "modules/pkg/backend.h"
@@ -17,7 +18,8 @@ int64_t index_age_ms(Call *call, const PackageBackend *backend);
 /* Must be called after changing the list of repositories. */
 void index_sources_changed(Call *call);
 
-/* Looks up these packages; strings are in the call's arena. If `installed` is set, the same query also looks up all installed packages. */
+/* Looks up these packages; strings are in the call's arena. If `installed` is set, the same query
+ * also looks up all installed packages. */
 MUST_CHECK bool index_find(Call *call, const PackageBackend *backend,
                            const PackageDatabase *installed, PackageOffer *offers, uint32_t count,
                            Error *err);

@@ -102,7 +102,8 @@ static bool change_when_unlocked(Call *call, const PackageBackend *backend, Pack
         }
         bool failed = result->ending == PROCESS_EXITED && result->exit_code != 0;
         Error canceled;
-        /* The holder may be invisible to us (in another container), and then polling does not find it. */
+        /* The holder may be invisible to us (in another container), and then polling does not find
+         * it. */
         if (!failed || !backend->was_locked(result->out) || clock_monotonic_us() >= deadline_us ||
             !call_sleep(call, RETRY_INTERVAL_MS, &canceled)) {
             return true;
@@ -112,7 +113,8 @@ static bool change_when_unlocked(Call *call, const PackageBackend *backend, Pack
 
 /* --- Configuration files --------------------------------------------------------------------- */
 
-/* Some package managers save the new version of a changed configuration file next to the old one instead of prompting. With `conffiles: replace`, we replace the old file by it. */
+/* Some package managers save the new version of a changed configuration file next to the old one
+ * instead of prompting. With `conffiles: replace`, we replace the old file by it. */
 
 static bool list_conffiles(Call *call, const PackageBackend *backend, const PackageChange *change,
                            List **out, Error *err)
@@ -128,7 +130,8 @@ static Str new_path(Call *call, const PackageBackend *backend, Value path)
                         backend->conffile_suffix);
 }
 
-/* Before the change: records, by path, which new versions already exist, since the change did not cause those. */
+/* Before the change: records, by path, which new versions already exist, since the change did not
+ * cause those. */
 static bool conffiles_record(Call *call, const PackageBackend *backend, const PackageChange *change,
                              StrMap *inodes, Error *err)
 {
@@ -181,7 +184,8 @@ static bool conffiles_replace(Call *call, const PackageBackend *backend,
     return true;
 }
 
-/* An upgrade of everything has no list of packages, so use all packages that were installed before. */
+/* An upgrade of everything has no list of packages, so use all packages that were installed
+ * before. */
 static bool find_items(Call *call, const PackageBackend *backend, PackageChange *change, Error *err)
 {
     AUTO(PackageDatabase) *database = NULL;

@@ -14,7 +14,8 @@ typedef VEC(PkPackage) PkPackages;
 
 /* Returns false if `id` is not a package id. */
 bool pk_package_read(Str id, uint32_t info, PkPackage *out);
-/* Returns the first package of that name and version (empty: any version), installed or not; NULL if there is none. */
+/* Returns the first package of that name and version (empty: any version), installed or not; NULL
+ * if there is none. */
 const PkPackage *pk_package_find(const PkPackages *packages, Str name, Str version, bool installed);
 /* Fills the offers with the results of a search, which may list a package twice. */
 void pk_offers_fill(Arena *arena, const VersionOrder *order, const PkPackages *packages,

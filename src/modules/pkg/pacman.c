@@ -56,7 +56,8 @@ static void mark_held(Call *call, PackageDatabase *into, Str config)
     }
 }
 
-/* The lock is a file that exists while pacman is running. If no process has it open, pacman was killed. */
+/* The lock is a file that exists while pacman is running. If no process has it open, pacman was
+ * killed. */
 static bool has_stale_lock(Call *call)
 {
     FileInfo info;
@@ -124,7 +125,8 @@ static void begin(Call *call, ToolArgs *args, const char *operation)
     tool_arg(call, args, str_from_c(operation));
 }
 
-/* pacman exits with code 1 if it does not find one of the packages, but still describes the others. */
+/* pacman exits with code 1 if it does not find one of the packages, but still describes the
+ * others. */
 static bool pacman_find_offers(Call *call, PackageOffer *offers, uint32_t count, Error *err)
 {
     ToolArgs args = { 0 };
@@ -237,7 +239,8 @@ static bool pacman_check_change(const PackageChange *change, Error *err)
 
 /* --- The index and locks --------------------------------------------------------------------- */
 
-/* The mtime of the index files is that of the files on the server; the directory's mtime is the time of the download. */
+/* The mtime of the index files is that of the files on the server; the directory's mtime is the
+ * time of the download. */
 static int64_t pacman_index_time(Call *call)
 {
     Str *names;
@@ -300,7 +303,8 @@ static bool pacman_mark_manual(Call *call, const Str *names, uint32_t count, Err
     bool ok = tool_run_checked(call, tool_args_end(call, &args), NULL, err);
     database_invalidate(
         call,
-        &backend_pacman); /* the change is in the entries, so the directory's fingerprint does not show it */
+        /* the change is in the entries, so the directory's fingerprint does not show it */
+        &backend_pacman);
     return ok;
 }
 

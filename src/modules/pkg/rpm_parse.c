@@ -1,4 +1,6 @@
-/* Several architectures and versions of a package can be installed side by side. In the list, packages of the native architecture have their plain names, and others are called name.arch. If several versions are installed, the list contains the newest, in rpm's order. */
+/* Several architectures and versions of a package can be installed side by side. In the list,
+ * packages of the native architecture have their plain names, and others are called name.arch. If
+ * several versions are installed, the list contains the newest, in rpm's order. */
 #include "modules/pkg/rpm_parse.h"
 
 #include "base/glob.h"

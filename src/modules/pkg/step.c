@@ -165,7 +165,8 @@ static void push_claim(Arena *arena, const char *prefix, List *claims, Value nam
     }
 }
 
-/* Packages that contain neither kernel modules nor helpers of mount(8), and do not depend on packages that do. */
+/* Packages that contain neither kernel modules nor helpers of mount(8), and do not depend on
+ * packages that do. */
 static const char *const ordinary_packages[] = {
     "acl",
     "apache2*",
@@ -302,7 +303,8 @@ void package_add_provided_claims(Arena *arena, List *claims)
 {
     static const char *const classes[] = { "program",     "user", "group",  "unit",
                                            "alternative", "kmod", "remote", "filesystem" };
-    /* Home directories, /tmp, /mnt, /media and /usr/local are missing because packages do not install anything there. */
+    /* Home directories, /tmp, /mnt, /media and /usr/local are missing because packages do not
+     * install anything there. */
     static const char *const directories[] = {
         "/bin/",         "/boot/",      "/etc/",         "/lib64/",   "/lib/",
         "/opt/",         "/run/",       "/sbin/",        "/srv/",     "/var/",
@@ -469,7 +471,7 @@ bool package_request_resolve(Call *call, const PackageStep *step, PackageRequest
         return error_set(err, ERROR_NOT_FOUND,
                          "no version %" STR_FMT " of '%" STR_FMT "' is available; %s%" STR_FMT,
                          STR_ARG(request->version.text), STR_ARG(request->name),
-                         listed.len > 0 ? "offered: " : "there are no versions of it",
+                         listed.len > 0 ? "available versions: " : "no versions are available",
                          STR_ARG(listed));
     }
     if (package != NULL && package->condition >= PACKAGE_INCOMPLETE && !step->allow_downgrade &&
@@ -534,7 +536,8 @@ static void note(StepCheck *look, Str name, Value old_value, Value new_value)
                    new_value);
 }
 
-/* A plan reports which versions would be installed. An apply queries them for all steps together once the transaction starts. `latest` always needs the newest version. */
+/* A plan reports which versions would be installed. An apply queries them for all steps together
+ * once the transaction starts. `latest` always needs the newest version. */
 static bool find_offers(StepCheck *look, bool unmet, Error *err)
 {
     const PackageStep *step = look->step;
@@ -559,7 +562,9 @@ static const char *names_param(Call *call)
     return call_has(call, "pkgs") ? "pkgs" : "name";
 }
 
-/* During a plan, a package that is not available may become available through a repository that an earlier step adds, or through a newer index, because the step refreshes the index before it fails. */
+/* During a plan, a package that is not available may become available through a repository that an
+ * earlier step adds, or through a newer index, because the step refreshes the index before it
+ * fails. */
 static bool may_be_offered_later(StepCheck *look, Str name, const Error *err)
 {
     Call *call = look->call;
@@ -666,7 +671,8 @@ static bool check_removable(StepCheck *look, Error *err)
     return true;
 }
 
-/* During a plan, asks the package manager whether everything can be installed without removing other packages. If it cannot simulate that, problems are found only by the run. */
+/* During a plan, asks the package manager whether everything can be installed without removing
+ * other packages. If it cannot simulate that, problems are found only by the run. */
 static bool check_installable(StepCheck *look, Error *err)
 {
     Call *call = look->call;

@@ -100,7 +100,8 @@ static bool needs_refresh(Batch *batch, const Member *member)
            package_step_refreshes(&batch->call, member->step);
 }
 
-/* Members with `refresh: true` fail if the refresh fails; the others continue with the existing index. */
+/* Members with `refresh: true` fail if the refresh fails; the others continue with the existing
+ * index. */
 static void refresh_for_all(Batch *batch)
 {
     bool wanted = false;
@@ -282,7 +283,8 @@ static void add_item(Batch *batch, StrMap *known, Items *items, Str name, Str ve
     }
 }
 
-/* Lists the packages to change for these members, and those that were already changed for other members and that this change might undo. */
+/* Lists the packages to change for these members, and those that were already changed for other
+ * members and that this change might undo. */
 static Items list_items(Batch *batch, const Members *members)
 {
     Items items = { 0 };
@@ -372,7 +374,8 @@ static void note_failure(Batch *batch, const Error *err)
     batch->last_failure = *err;
 }
 
-/* Adds a warning to the step for each failed script that the package manager reports only as a warning. */
+/* Adds a warning to the step for each failed script that the package manager reports only as a
+ * warning. */
 static void note_warnings(Batch *batch, const Members *members, Str output)
 {
     for (uint32_t i = 0; i < members->len && batch->backend->find_warning != NULL; i++) {
@@ -427,7 +430,8 @@ static bool is_suspect(Batch *batch, const Member *member, Str output)
 
 static void attempt(Batch *batch, const Members *wanted);
 
-/* Members that are not blamed are retried first, together. If none or all are blamed, bisects until the failing member is found; usually it is one among many. */
+/* Members that are not blamed are retried first, together. If none or all are blamed, bisects until
+ * the failing member is found; usually it is one among many. */
 static void retry_in_parts(Batch *batch, const Members *members, Str output)
 {
     Members parts[2] = { 0 };
@@ -445,7 +449,8 @@ static void retry_in_parts(Batch *batch, const Members *members, Str output)
     attempt(batch, &parts[1]);
 }
 
-/* Completes the installation of packages that a failed transaction left partially installed, since they would block the next one. */
+/* Completes the installation of packages that a failed transaction left partially installed, since
+ * they would block the next one. */
 static void repair_after(Batch *batch)
 {
     Str repaired;

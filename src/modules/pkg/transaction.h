@@ -17,7 +17,9 @@ typedef struct PackageLock {
     bool repair_failed; /* one attempt per run is enough */
 } PackageLock;
 
-/* Waits for other callers in this process, then until no other process holds the package manager's lock, at most until `deadline_us` (clock_monotonic_us). packages_unlock() must be called even after a failure. */
+/* Waits for other callers in this process, then until no other process holds the package manager's
+ * lock, at most until `deadline_us` (clock_monotonic_us). packages_unlock() must be called even
+ * after a failure. */
 MUST_CHECK bool packages_lock(Call *call, const PackageBackend *backend, int64_t deadline_us,
                               PackageLock **turn, Error *err);
 void packages_unlock(Call *call);
@@ -27,7 +29,8 @@ int64_t packages_deadline_us(const Call *call, int64_t duration_ms);
 /* Runs the change. If another process acquires the lock first, waits and retries. */
 MUST_CHECK bool packages_change(Call *call, const PackageBackend *backend, PackageChange *change,
                                 int64_t deadline_us, ProcessResult *result, Error *err);
-/* Completes an interrupted operation, once per run. `*repaired` describes what was repaired; empty if nothing was, or if the repair failed. Updates the database. */
+/* Completes an interrupted operation, once per run. `*repaired` describes what was repaired; empty
+ * if nothing was, or if the repair failed. Updates the database. */
 MUST_CHECK bool packages_repair(Call *call, const PackageBackend *backend, PackageLock *turn,
                                 const PackageChange *like, PackageDatabase **database,
                                 Str *repaired, Error *err);

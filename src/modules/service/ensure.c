@@ -33,7 +33,8 @@ typedef struct Ensure {
 
 /* --- In another root ---------------------------------------------------------------------- */
 
-/* In another root nothing runs, but units can be enabled. The systemctl of that root does that, chrooted, so that no path leads out of the root. */
+/* In another root nothing runs, but units can be enabled. The systemctl of that root does that,
+ * chrooted, so that no path leads out of the root. */
 
 static const char *const offline[] = { "SYSTEMD_OFFLINE=1", NULL };
 

@@ -346,7 +346,8 @@ static void put_condition(Buf *out, const BusValue *one)
                    STR_ARG(bus_text(bus_item(one, 3))));
 }
 
-/* Describes the conditions of the unit ("ConditionPathExists=") that were not met; all of them if systemd does not record which. */
+/* Describes the conditions of the unit ("ConditionPathExists=") that were not met; all of them if
+ * systemd does not record which. */
 static Str describe_conditions(JobRun *running)
 {
     Manager *manager = running->manager;
@@ -370,7 +371,8 @@ static Str describe_conditions(JobRun *running)
                         STR_ARG(buf_str(failed.len > 0 ? &failed : &all)));
 }
 
-/* Whether the unit has Type=oneshot without RemainAfterExit, has finished, and is therefore inactive. */
+/* Whether the unit has Type=oneshot without RemainAfterExit, has finished, and is therefore
+ * inactive. */
 static bool is_finished_oneshot(const UnitStatus *unit, const BusValue *more)
 {
     return str_eq(unit->active, STR("inactive")) &&

@@ -26,6 +26,8 @@ typedef struct JobTimeouts {
 MUST_CHECK bool unit_job_run(Manager *manager, UnitStatus *unit, UnitJob job, JobTimeouts timeouts,
                              Outcome *outcome, Error *err);
 
-/* A unit that repeatedly fails and is restarted appears to run for short periods. So if a unit was restarted less than `settle_ms` ago, watches it for that long; if it fails, `unit` shows that it is waiting to be restarted. */
+/* A unit that repeatedly fails and is restarted appears to run for short periods. So if a unit was
+ * restarted less than `settle_ms` ago, watches it for that long; if it fails, `unit` shows that it
+ * is waiting to be restarted. */
 MUST_CHECK bool unit_watch_recent(Manager *manager, UnitStatus *unit, int64_t settle_ms,
                                   Error *err);

@@ -361,7 +361,8 @@ static bool confirm(Call *call, const Unit *unit, int64_t since_us, Outcome *out
            refuse_broken(call, &status, since_us, outcome, err);
 }
 
-/* Writes all files, then reloads systemd once, because reloading is slow if there are many units. */
+/* Writes all files, then reloads systemd once, because reloading is slow if there are many
+ * units. */
 void unit_merge(MergedCall *calls, uint32_t count)
 {
     Call *owing = NULL;

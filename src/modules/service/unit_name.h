@@ -14,7 +14,8 @@ enum {
 /* Appends ".service" to a name without a unit suffix. Fails with ERROR_INVALID if it is not a valid
  * unit name. */
 MUST_CHECK bool unit_name_complete(Arena *arena, Str given, Str *out, Error *err);
-/* Whether the name is a template such as "getty@.service", which is the file of many units but not a unit itself. Here and below, `name` must be complete. */
+/* Whether the name is a template such as "getty@.service", which is the file of many units but not
+ * a unit itself. Here and below, `name` must be complete. */
 bool unit_name_is_template(Str name);
 Str unit_name_kind(Str name); /* "service" */
 /* "getty" for "getty@tty1.service": usually the name of its package or program. */

@@ -106,7 +106,8 @@ static bool check_file(HomeFile *file, Error *err)
     if (!file->in_home) {
         return true;
     }
-    /* If the user has moved a private file of root here, copying it would make it readable for the user. */
+    /* If the user has moved a private file of root here, copying it would make it readable for the
+     * user. */
     if (file->file.uid != file->uid && (file->file.mode & S_IROTH) == 0) {
         return refuse(file, file->display_path, "is a private file of another user", err);
     }

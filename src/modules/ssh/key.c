@@ -76,7 +76,8 @@ bool ssh_key_parse(Str line, SshKey *out)
     return ok;
 }
 
-/* Reads the next of the strings that a key consists of, each preceded by its length (RFC 4251, section 5). */
+/* Reads the next of the strings that a key consists of, each preceded by its length (RFC 4251,
+ * section 5). */
 static bool next_string(Str *rest, Str *out)
 {
     size_t len = 0;

@@ -221,7 +221,7 @@ static bool read_token(Call *call, HostChange *change, Error *err)
         buf_put_char(&lower, ascii_lower(name.data[i]));
     }
     if (!ok) {
-        return error_set(err, ERROR_INVALID, "'%" STR_FMT "' is not the name or address of a host",
+        return error_set(err, ERROR_INVALID, "'%" STR_FMT "' is not a valid host name or address",
                          STR_ARG(name));
     }
     if (port < 1 || port > UINT16_MAX) {
