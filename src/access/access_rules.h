@@ -59,7 +59,7 @@ typedef struct RuleFault {
 typedef struct RuleFaults {
     Arena *arena;
     RuleFault items[ACCESS_FAULTS_MAX];
-    uint32_t count; /* number of faults, at most ACCESS_FAULTS_MAX; further ones are dropped */
+    uint32_t count; /* number of faults, at most ACCESS_FAULTS_MAX; additional ones are dropped */
 } RuleFaults;
 
 /* 1 to ROLE_NAME_MAX bytes: a-z, 0-9 and '-' between them. Names of built-in roles are rejected. */

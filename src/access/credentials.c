@@ -187,7 +187,7 @@ bool credentials_by_token(const Credentials *credentials, Str bearer, int64_t no
     if (!token_parse(TOKEN_API, bearer, &token, err) || !token_hash(&token, hash, err)) {
         return error_set(err, ERROR_DENIED, "%s", unknown_token);
     }
-    /* An unknown ID takes as long as a known one, so that the time reveals nothing. */
+    /* The check takes the same time for unknown and known IDs, so that timing reveals nothing. */
     const CredentialItem *item =
         name_table_find(&credentials->tables[ITEM_TOKEN], str_from_c(token.id));
     static const char no_hash[TOKEN_HASH_TEXT + 1];
@@ -246,7 +246,7 @@ static const CredentialItem *find_proof(const Credentials *credentials, Str cred
     return item != NULL && item->created_ms == made_ms ? item : NULL;
 }
 
-/* A session has the identity of the credential that it was created from, as long as both exist. */
+/* A session has the identity of the credential that it was created from, and ends with it. */
 static bool describe_session(const Credentials *credentials, const SessionItem *session,
                              int64_t now_ms, Principal *out, Error *err)
 {

@@ -38,8 +38,8 @@ void membership_close(Membership *membership);
 DEFINE_AUTO(Membership, membership_close)
 
 /* Rereads node.json, including the list of servers. Fails with ERROR_NOT_FOUND if the file is gone,
- * ERROR_CONFLICT if it belongs to a different node, cluster or enrollment: then this membership is
- * over. On any other error the file is unreadable and nothing has changed. */
+ * ERROR_CONFLICT if it belongs to a different node, cluster or enrollment: then this membership has
+ * ended. On any other error the file is unreadable and nothing has changed. */
 MUST_CHECK bool membership_reload(Membership *membership, Error *err);
 /* Called when the machine may have changed: collects facts. */
 void membership_check(Membership *membership);

@@ -10,8 +10,8 @@
 
 enum {
     QUEUE_ATTEMPTS_MAX = 3,           /* maximum number of starts of an interrupted run */
-    QUEUE_CANCEL_MS = 30 * 1000,      /* for running steps to finish after a cancel */
-    QUEUE_STOP_MS = 10 * 1000,        /* for a runner whose steps were stopped to end */
+    QUEUE_CANCEL_MS = 30 * 1000,      /* time for running steps to finish after a cancel */
+    QUEUE_STOP_MS = 10 * 1000,        /* time for a runner to exit after its steps were stopped */
     QUEUE_LOCK_MS = 1000,             /* interval of attempts to acquire a lock */
     QUEUE_REBOOT_MS = 10 * 60 * 1000, /* maximum time for the machine to shut down */
     QUEUE_FETCH_MS = 10 * 1000,       /* delay before a site is fetched again */
@@ -45,7 +45,7 @@ typedef struct QueueRun {
     bool is_withdrawn; /* the server has deleted the order */
     QueuePhase phase;
     bool has_runner;  /* a process is running */
-    bool was_watched; /* this agent has observed the end of the runner */
+    bool was_watched; /* this agent has observed the exit of the runner */
     bool is_locked;   /* it ended before it started, because another run held the lock */
     QueueTail tail;
     bool is_same_boot;      /* the machine has not restarted since the last start */

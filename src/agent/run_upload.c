@@ -50,7 +50,7 @@ static void retry(RunUpload *upload)
 
 /* --- Reading ---------------------------------------------------------------------------------- */
 
-/* Reads complete lines in so many bytes at the offset, and counts them. */
+/* Reads the complete lines within `bytes` at the offset, and counts them. */
 static bool read_bytes(const RunUpload *upload, size_t max, Arena *arena, Str *out, bool *has_more,
                        uint64_t *count, Error *err)
 {
@@ -75,7 +75,7 @@ static bool read_lines(RunUpload *upload, Arena *arena, Str *out, uint64_t *coun
 {
     bool has_more;
     return read_bytes(upload, UPLOAD_BYTES, arena, out, &has_more, count, err) &&
-           (*count > 0 || !has_more || /* else the line is longer */
+           (*count > 0 || !has_more || /* otherwise the line is longer */
             read_bytes(upload, RUN_LINES_MAX, arena, out, &has_more, count, err)) &&
            (*count == 0 || append_file_sync(&upload->file, err));
 }

@@ -9,8 +9,8 @@
 typedef struct RunUpload RunUpload;
 
 enum {
-    /* of events in one call, unless the first is longer: what thousands of nodes send at the same
-     * time is in the memory of the server */
+    /* size of the events in one call, unless the first is longer; limited because a server holds
+     * the calls of thousands of nodes in memory */
     UPLOAD_BYTES = 64 << 10,
     UPLOAD_SETTLE_MS = 100,     /* events within this time are sent together */
     UPLOAD_CALL_MS = 30 * 1000, /* timeout of a call */

@@ -322,7 +322,7 @@ void audit_free(Audit *audit)
 
 static Str copy_truncated(Arena *arena, Str text, size_t max)
 {
-    /* the extra byte tells truncation where to cut */
+    /* the additional byte is needed to find the end of the last complete character */
     return arena_copy(arena, str_slice(text, 0, max + 1));
 }
 
@@ -365,7 +365,7 @@ bool audit_is_full(const Audit *audit)
            audit_head_is_full(&audit->head, store_status(audit->cluster_store.store).disk_bytes);
 }
 
-/* The slot of the credential, or else the one that was used least recently. */
+/* The slot of the credential, otherwise the least recently used slot. */
 static RateSlot *find_rate_slot(Audit *audit, Str credential)
 {
     RateSlot *slot = &audit->rate_slots[0];

@@ -49,10 +49,10 @@ bool audit_is_full(const Audit *audit);
 typedef enum AuditAllowance {
     AUDIT_ALLOWANCE_NONE,
     AUDIT_ALLOWANCE_MORE,
-    AUDIT_ALLOWANCE_LAST, /* the last one of this minute: further ones are skipped */
+    AUDIT_ALLOWANCE_LAST, /* the last one in this minute: later ones are skipped */
 } AuditAllowance;
 AuditAllowance audit_allowance(Audit *audit, Str credential, AuditLimit what);
-/* The detail of the last entry: notes that further ones are not recorded. */
+/* The detail of the last entry, which notes that later ones are not recorded. */
 Str audit_last_detail(Arena *arena, Str detail);
 
 typedef struct AuditPage {

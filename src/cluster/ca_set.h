@@ -1,13 +1,13 @@
-/* The current CAs of the cluster, and the input and output of issuing a certificate. */
+/* The current CAs of the cluster, and the parameters and result of issuing a certificate. */
 #pragma once
 
 #include "cluster/cluster_store.h"
 #include "pki/credential.h"
 
-/* The CAs change during a rotation (membership/authority.h), so dereference the pointer each time
- * instead of copying. */
+/* The CAs change during a rotation (membership/authority.h), so do not copy this struct:
+ * dereference the pointer each time. */
 typedef struct CaSet {
-    const Credential *issuer; /* the CA that signs */
+    const Credential *issuer; /* the signing CA */
     CertificateSet trusted;   /* all trusted CAs, including the issuer */
 } CaSet;
 

@@ -16,15 +16,16 @@ Str cluster_key_alive(Arena *arena, Str prefix, Str name);
 /* Records since when the node has no session. It remains when the node reconnects, and is then
  * ignored. */
 Str cluster_key_silent(Arena *arena, Str prefix, Str name);
-/* Exists while data of a removed node is left to delete; then the common prefix. */
+/* Exists until all data of a removed node is deleted; then the common prefix. */
 Str cluster_key_removed(Arena *arena, Str prefix, Str name);
 Str cluster_key_removed_all(Arena *arena, Str prefix);
-/* A server; then the common prefix. */
+/* The record of a server; then the common prefix. */
 Str cluster_key_server(Arena *arena, Str prefix, Str name);
 Str cluster_key_server_all(Arena *arena, Str prefix);
 /* Exists while the server runs: it is attached to a lease. */
 Str cluster_key_server_alive(Arena *arena, Str prefix, Str name);
-/* Written with every server that is added or removed, so that two removals compare it. */
+/* Written whenever a server is added or removed, and compared, so that concurrent removals
+ * conflict. */
 Str cluster_key_server_grants(Arena *arena, Str prefix);
 Str cluster_key_facts(Arena *arena, Str prefix, Str name);
 /* The trust status that the node reported. */
@@ -49,8 +50,8 @@ Str cluster_key_store_id(Arena *arena, Str prefix);
 Str cluster_key_leader(Arena *arena, Str prefix);
 /* Written by a server to test whether it can write. */
 Str cluster_key_probe(Arena *arena, Str prefix, Str server);
-/* Trust information for nodes; the state of a CA rotation; nodes that the rotation does not wait
- * for. */
+/* The trust notice for nodes, the state of a CA rotation, and the nodes that the rotation does not
+ * wait for. */
 Str cluster_key_trust(Arena *arena, Str prefix);
 Str cluster_key_rotation(Arena *arena, Str prefix);
 Str cluster_key_rotation_excluded(Arena *arena, Str prefix, Str name);

@@ -24,7 +24,7 @@ struct CursorKey {
     ClusterStore cluster_store;
     SealKey key;
     bool is_known, is_requested, is_orphan;
-    bool is_own; /* the store has no readable key, so this one is to be written */
+    bool is_own; /* the store has no readable key, so this one must be written */
     Waiter *first, **last;
 };
 

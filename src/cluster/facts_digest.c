@@ -23,8 +23,8 @@ static const DigestField memory_fields[] = { { "total", true }, { "swap", true }
 
 /* --- Skimming JSON --------------------------------------------------------------------------- */
 
-/* There may be a hundred thousand documents at once, and almost all of each is unused. So nothing
- * is decoded here; what is retained is parsed as JSON on use. */
+/* There may be a hundred thousand documents, and most of each document is unused. So nothing is
+ * decoded here; selected values are parsed when they are used. */
 typedef struct Scanner {
     Str text;
     size_t offset;

@@ -13,8 +13,8 @@ static const KeyKind kinds[] = {
     KEY_CURSOR_KEY,
     KEY_STORE_ID,
     KEY_SECRET,
-    KEY_SERVER, /* nodes connect to these */
-    /* Controllers rely on these keys: a leader or lock written by a client would exist twice. */
+    KEY_SERVER, /* nodes connect to the addresses in these records */
+    /* Controllers rely on these keys: a client could forge a leader or a lock. */
     KEY_LEADER,
     KEY_LOCK,
     KEY_RUN,

@@ -19,8 +19,8 @@ void idempotency_retries_free(IdempotencyRetries *retries);
 DEFINE_AUTO(IdempotencyRetries, idempotency_retries_free)
 
 /* Adds the result of a claim, which is copied: of idempotency_finish or, if `response` is NULL, of
- * idempotency_forget. The first attempt is immediate. Beyond the limits the result is dropped, and
- * its claim expires. */
+ * idempotency_forget. The first attempt is immediate. If the limits are exceeded, the result is
+ * dropped and its claim expires. */
 void idempotency_retries_add(IdempotencyRetries *retries, const IdempotentRequest *request,
                              const IdempotentResponse *response, bool holds_secret);
 uint32_t idempotency_retries_count(const IdempotencyRetries *retries);

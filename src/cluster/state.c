@@ -20,9 +20,9 @@ enum {
     RETRY_MIN_MS = 500,
     RETRY_MAX_MS = 10 * 1000,
     CHECK_MS = 2000,
-    /* Number of consecutive missing responses after which the store counts as unresponsive. Counted
-     * rather than timed, so that a pause of this process is not mistaken for one. The same limit
-     * applies to a silent watch. */
+    /* Number of consecutive missing responses after which the store is considered unresponsive. It
+     * is a count rather than a time, so that a pause of this process is not mistaken for an
+     * unresponsive store. The same limit applies to a silent watch. */
     MISSED_MAX = 3,
 };
 
@@ -468,7 +468,7 @@ static bool response_received(State *state)
     return !state->is_stopped;
 }
 
-/* A store whose revision went back is a different one or an old copy: it may have lost
+/* A store with a lower revision than before is a different store or an old copy, which may lack
  * revocations. */
 static bool check_revision(const State *state, int64_t revision, Error *err)
 {

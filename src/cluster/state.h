@@ -79,7 +79,7 @@ const StateEntry *state_next(StateRange *range); /* NULL at the end */
 
 /* --- Views ----------------------------------------------------------------------------------- */
 
-/* A subscriber that builds its own data from the entries of some kinds. */
+/* A subscriber that builds its own data structures from the entries of some kinds. */
 typedef struct StateView {
     uint64_t kinds; /* STATE_KIND of each */
     /* `before` is NULL for a new entry, `now` for a deleted one. In store order. The state has its
@@ -87,7 +87,7 @@ typedef struct StateView {
      * reported when they are new, but not stored. */
     void (*changed)(void *context, const StateEntry *now, const StateEntry *before);
     void (*settled)(void *context); /* all changes of a revision were reported; may be NULL */
-    void (*aged)(void *context);    /* it became stale, or current again; may be NULL */
+    void (*aged)(void *context);    /* the state became stale, or current again; may be NULL */
     /* Everything was listed again, and only differences were reported: changes of keys without
      * stored values, such as those of the audit log, may be missing. May be NULL. */
     void (*reread)(void *context);

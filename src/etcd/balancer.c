@@ -23,7 +23,7 @@ BalancerPick balancer_pick(const Balancer *balancer, int64_t now_ms)
     return (BalancerPick){ best, balancer->ready_ms[best] - now_ms };
 }
 
-/* Between half of a limit that doubles with each failure, and all of it. */
+/* A random delay between half of a limit and the limit, which doubles with each failure. */
 static int64_t delay_ms(uint32_t failures, uint64_t random)
 {
     int64_t max = BALANCER_FIRST_MS;

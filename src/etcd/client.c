@@ -12,11 +12,11 @@
 enum {
     OPEN_MS = 1500,
     PROBE_MS = 2000,
-    READ_MS = 2000,      /* for the first attempt: the next one may be at another member */
-    RETRY_DELAY_MS = 30, /* before a call is repeated at the same member */
+    READ_MS = 2000,      /* timeout of the first attempt; the next one may use another member */
+    RETRY_DELAY_MS = 30, /* delay before a call is retried on the same member */
     IN_FLIGHT_MAX = 512,
     RESPONSE_MAX = 2 * STORE_REPLY_MAX + (4 << 20),
-    /* etcd ends connections that ping more often than every 5 s */
+    /* etcd closes connections that ping more often than every 5 s */
     PING_AFTER_MS = 6000,
     PING_TIMEOUT_MS = 3000,
 };
@@ -42,7 +42,7 @@ struct EtcdCall {
     void *context;
 };
 
-/* A connection. The client uses one; earlier ones finish their calls. */
+/* A connection. The client uses one; previous connections only complete their pending calls. */
 struct Link {
     EtcdClient *client;
     Link *next;
@@ -57,13 +57,13 @@ struct EtcdClient {
     Address endpoints[ETCD_ENDPOINTS_MAX];
     Balancer balancer;
     Link *link;     /* connecting, or in use; NULL: waiting */
-    Link *draining; /* earlier connections, which finish their calls */
+    Link *draining; /* previous connections, which complete their pending calls */
     bool is_ready, is_closing;
     uint64_t cluster_id;
-    LoopTimer connect; /* the next attempt */
+    LoopTimer connect; /* next connection attempt */
     CallList waiting, sent;
     LoopTask pump_task;
-    LoopTimer retry_timer; /* pump, after a delay */
+    LoopTimer retry_timer; /* pump() after a delay */
     LoopTimer expire;      /* for the first deadline in `waiting` */
     char last_error[256];
 };
@@ -148,7 +148,7 @@ static void pump_later(EtcdClient *client)
     loop_defer(client->options.loop, &client->pump_task);
 }
 
-/* Gives up the link in use or being opened, and tries the next member. */
+/* Drops the connection that is in use or being opened, and tries the next member. */
 static void link_lost(EtcdClient *client, const char *why)
 {
     Link *link = client->link;
@@ -328,7 +328,7 @@ static void response_received(void *context, GrpcStatus status, Str text, Str re
         complete(call, response, NULL);
     } else {
         failure = etcd_failure(status, text);
-        /* A member that has answered others in the meantime is only slow. */
+        /* A member that has completed other calls in the meantime is only slow. */
         is_suspect = failure.is_member_fault && !client->is_closing &&
                      (status != GRPC_DEADLINE_EXCEEDED || link->answered_ms < call->sent_ms);
         conclude(call, &failure);

@@ -22,13 +22,13 @@ typedef struct EtcdClientOptions {
     Loop *loop;
     const Address *endpoints; /* copied; 1 to ETCD_ENDPOINTS_MAX. Certificates must contain them. */
     uint32_t endpoint_count;
-    TlsContext *tls; /* of a client, for "h2"; must outlive the client */
+    TlsContext *tls; /* client context, protocol "h2"; must outlive the client */
     /* timeout of a call, including retries; 0: ETCD_TIMEOUT_MS */
     int64_t timeout_ms;
-    /* A member is in use: calls are sent to it, and streams can be started. `header` is from its
+    /* A member is connected: calls are sent to it, and streams can be started. `header` is from its
      * first response. */
     void (*ready)(void *context, const EtcdHeader *header);
-    /* The member is no longer in use: streams must be canceled now. */
+    /* The connection to the member was lost: streams must be canceled now. */
     void (*lost)(void *context);
     void *context;
 } EtcdClientOptions;
@@ -44,18 +44,20 @@ DEFINE_AUTO(EtcdClient, etcd_client_free)
  * response of a read is too large). */
 typedef void EtcdCallDone(void *context, Str response, const Error *err);
 
-/* `path` is a literal. Copies the request. `done` follows in a later iteration of the loop. */
+/* `path` must be a string literal. Copies the request. `done` is called in a later iteration of the
+ * loop. */
 void etcd_client_call(EtcdClient *client, const char *path, Str request, bool writes,
                       EtcdCallDone *done, void *context);
 
-/* A stream to the member in use. Fails with ERROR_UNAVAILABLE if there is none. */
+/* Starts a stream to the connected member. Fails with ERROR_UNAVAILABLE if no member is
+ * connected. */
 MUST_CHECK bool etcd_client_stream(EtcdClient *client, const char *path, const GrpcHandler *handler,
                                    void *data, GrpcCall **out, Error *err);
-/* A stream of the member in use failed: the member may not be able to serve. */
+/* Reports that a stream of the connected member failed, so the member may be faulty. */
 void etcd_client_report_failure(EtcdClient *client, const Error *why);
 
 bool etcd_client_is_ready(const EtcdClient *client);
-/* The endpoint that is in use or being tried. */
+/* The endpoint that is connected or being tried. */
 uint32_t etcd_client_endpoint(const EtcdClient *client);
-/* The last reason why no member could be used; empty: none so far. */
+/* Why the last member could not be used; empty if there was no failure. */
 const char *etcd_client_last_error(const EtcdClient *client);

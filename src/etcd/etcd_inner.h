@@ -11,7 +11,7 @@ typedef struct EtcdWatch EtcdWatch;
 typedef struct TxnCall TxnCall;
 typedef struct KeepAlive KeepAlive;
 
-/* Transactions of a lane; the first one is being executed. */
+/* The queue of transactions of a lane; the first one is being executed. */
 typedef struct Lane Lane;
 struct Lane {
     uint32_t number;
@@ -19,7 +19,7 @@ struct Lane {
     Lane *next;
 };
 
-/* Events of one response of a stream of changes, with their ids (see engine.h). */
+/* The events of one watch response, with their IDs (see engine.h). */
 typedef struct Piece {
     Arena arena;
     const StoreEvent *events;
@@ -32,10 +32,10 @@ typedef struct Recent {
     Piece **pieces; /* ring of `cap`, sorted */
     uint32_t first, count, cap;
     uint32_t unreported;   /* number of newest events not reported to watches yet */
-    int64_t unreported_id; /* first of them */
+    int64_t unreported_id; /* ID of the first of these */
     size_t bytes;
     int64_t from;     /* all changes since this revision are included, up to `received` */
-    int64_t received; /* complete up to here; 0: not begun */
+    int64_t received; /* complete up to this revision; 0: not started */
 } Recent;
 
 typedef struct EtcdWatchList {
@@ -45,34 +45,34 @@ typedef struct EtcdWatchList {
 /* A stream of changes to all keys. */
 typedef struct Upstream {
     GrpcCall *call;   /* NULL: none */
-    int64_t next_id;  /* earlier events are known */
+    int64_t next_id;  /* earlier events were received already */
     int64_t revision; /* of the last event received */
-    int64_t number;   /* of that event in its revision */
+    int64_t number;   /* number of that event within its revision */
 } Upstream;
 
 typedef struct Watches {
     WatchNode *root;
     uint32_t count, behind;
     uint64_t created_count;
-    EtcdWatchList feed;    /* may have something to deliver */
-    EtcdWatchList syncing; /* until `received` reaches their target revision */
-    EtcdWatchList wait;    /* for the log */
+    EtcdWatchList feed;    /* watches that may have something to deliver */
+    EtcdWatchList syncing; /* watches that wait until `received` reaches their target revision */
+    EtcdWatchList wait;    /* watches that wait for the log */
     LoopTask feed_task;
     LoopTimer progress;
-    Arena arena;   /* of a batch */
+    Arena arena;   /* holds the events of a batch */
     Upstream live; /* fills `recent` */
     Recent recent;
-    /* Reads earlier changes, for all watches in `wait`. Paused while there is a piece. */
+    /* Reads earlier changes for all watches in `wait`. Paused while a piece is being delivered. */
     Upstream log;
-    Piece *piece; /* last received by it; NULL: none */
+    Piece *piece; /* last piece received; NULL: none */
     int64_t piece_from_id;
 } Watches;
 
 typedef struct KeepAlives {
     GrpcCall *call;          /* the stream; NULL: none */
-    KeepAlive *first, *last; /* in the order of their calls */
-    KeepAlive *unsent;       /* the first of them that is not sent on this stream */
-    LoopTimer expire;        /* for the first */
+    KeepAlive *first, *last; /* in call order */
+    KeepAlive *unsent;       /* first one that was not sent on this stream yet */
+    LoopTimer expire;        /* for the first one */
 } KeepAlives;
 
 struct EtcdStore {
@@ -97,8 +97,7 @@ struct EtcdStore {
 
 /* --- etcd_store.c ---------------------------------------------------------------------------- */
 
-/* Whether another call may be made, which then counts as pending. Fails with ERROR_LIMIT or
- * ERROR_UNAVAILABLE. */
+/* Counts another pending call. Fails with ERROR_LIMIT or ERROR_UNAVAILABLE. */
 MUST_CHECK bool etcd_admit(EtcdStore *store, size_t bytes, Error *err);
 void etcd_release(EtcdStore *store, size_t bytes);
 /* A response had this revision. */
@@ -122,7 +121,7 @@ bool etcd_lease_time_to_live(Store *store, int64_t id, bool keys, StoreLeaseDone
 bool etcd_lease_list(Store *store, StoreLeasesDone *done, void *context, Error *err);
 
 void etcd_keep_alives_init(EtcdStore *store);
-/* A connection is ready, or lost. */
+/* A connection was established, or lost. */
 void etcd_keep_alives_ready(EtcdStore *store);
 void etcd_keep_alives_lost(EtcdStore *store);
 void etcd_keep_alives_clear(EtcdStore *store);

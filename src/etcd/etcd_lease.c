@@ -1,5 +1,5 @@
-/* Leases. All keep-alives share one stream, on which a member answers them in order; those without
- * an answer are sent again on the next one. */
+/* Leases. All keep-alives share one stream, on which a member responds in order. Those without a
+ * response are sent again on the next stream. */
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -171,7 +171,8 @@ static void caught_up(void *context, Str response, const Error *err)
                      false, listed, call);
 }
 
-/* A member lists only the leases that it knows: the linearizable read before makes it catch up. */
+/* A member only lists leases that it has already applied. The preceding linearizable read makes it
+ * catch up. */
 bool etcd_lease_list(Store *store, StoreLeasesDone *done, void *context, Error *err)
 {
     LeaseCall *call = call_new(store, 0, NULL, context, err);

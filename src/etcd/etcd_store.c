@@ -8,8 +8,8 @@
 
 typedef struct RevisionCall {
     EtcdStore *store;
-    int64_t compact_to; /* 0: asks for the revision */
-    StoreDone *done;    /* NULL: internal */
+    int64_t compact_to; /* 0: only queries the revision */
+    StoreDone *done;    /* NULL for internal calls */
     void *context;
 } RevisionCall;
 

@@ -18,6 +18,6 @@ typedef struct EtcdStoreOptions {
     StoreSettings settings;
 } EtcdStoreOptions;
 
-/* Never fails: calls wait for a connection as long as for a response. While no member responds,
- * reads and writes that were not sent fail with ERROR_UNAVAILABLE. */
+/* Never fails: calls wait for a connection as they wait for a response, with the same timeout.
+ * While no member responds, reads and writes that were not sent fail with ERROR_UNAVAILABLE. */
 Store *etcd_store_open(Loop *loop, const EtcdStoreOptions *options);

@@ -121,7 +121,8 @@ static uint32_t recent_find(const Recent *recent, int64_t id)
     return low;
 }
 
-/* No changes up to `revision` are known, and there are none after it. */
+/* Resets the recent changes: nothing up to `revision` is included, and there are no later changes
+ * yet. */
 static void recent_reset(Recent *recent, int64_t revision)
 {
     while (recent->count > 0) {
@@ -372,7 +373,7 @@ static void revision_received(void *context, Str response, const Error *err)
     }
     watch->revision_request = NULL;
     if (err != NULL || !etcd_header_decode(response, &header, &invalid)) {
-        serve_later(watch); /* asks again */
+        serve_later(watch); /* retried with the next connection */
         return;
     }
     etcd_note_revision(store, header.revision);

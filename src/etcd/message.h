@@ -1,7 +1,7 @@
 /* The messages of etcd's API: requests from the types of store.h, responses into them. Pure.
  *
- * Encoding appends to `out`. Decoding copies into `arena` what it returns, fails with
- * ERROR_INVALID, and also checks that a response fits its request. */
+ * Encoders append to `out`. Decoders allocate results in `arena`, check that a response matches its
+ * request, and fail with ERROR_INVALID. */
 #pragma once
 
 #include "base/arena.h"
@@ -10,12 +10,12 @@
 
 typedef struct EtcdHeader {
     uint64_t cluster_id, member_id;
-    int64_t revision; /* of the store when the response was created */
+    int64_t revision; /* revision of the store when the response was created */
 } EtcdHeader;
 
 /* --- Transactions ---------------------------------------------------------------------------- */
 
-/* A range in which nothing may be newer than `revision`. */
+/* A condition: no key in the range is newer than `revision`. */
 typedef struct EtcdGuard {
     Str key, end;
     int64_t revision;
@@ -23,10 +23,10 @@ typedef struct EtcdGuard {
 
 /* `serializable`: any member may answer from its local state, without contacting the others. */
 void etcd_txn_encode(const StoreTxn *txn, bool serializable, Buf *out);
-/* The same, performed only if all guards hold. */
+/* The same, but executed only if all guards hold. */
 void etcd_guarded_txn_encode(const StoreTxn *txn, const EtcdGuard *guards, uint32_t count,
                              Buf *out);
-/* `out->revision` is that of the header. In the ops of ranges, `count` and `more` are etcd's. */
+/* Sets `out->revision` to the revision in the header. For ranges, `count` and `more` are etcd's. */
 MUST_CHECK bool etcd_txn_decode(Arena *arena, Str bytes, const StoreTxn *txn, EtcdHeader *header,
                                 StoreReply *out, Error *err);
 /* `*held`: whether the guards held; otherwise there is nothing in `out` but the revision. */
@@ -34,7 +34,7 @@ MUST_CHECK bool etcd_guarded_txn_decode(Arena *arena, Str bytes, const StoreTxn 
                                         EtcdHeader *header, bool *guards_hold, StoreReply *out,
                                         Error *err);
 
-/* A read of nothing: only its header matters. */
+/* An empty read; only the header of its response is used. */
 void etcd_probe_encode(Buf *out);
 void etcd_compact_encode(int64_t revision, Buf *out);
 /* The header of any response. */
@@ -48,7 +48,7 @@ void etcd_watch_encode(int64_t start_revision, Buf *out);
 typedef struct EtcdWatchReply {
     bool is_created;
     bool is_canceled;
-    int64_t compacted; /* not 0: the start is compacted; the oldest revision that is left */
+    int64_t compacted; /* oldest remaining revision if the start was compacted; otherwise 0 */
     const char *reason;
     bool is_fragment; /* its last revision continues in the next response */
     const StoreEvent *events;
@@ -61,12 +61,12 @@ MUST_CHECK bool etcd_watch_decode(Arena *arena, Str bytes, EtcdHeader *header, E
 /* --- Leases ---------------------------------------------------------------------------------- */
 
 void etcd_lease_grant_encode(int64_t ttl_s, int64_t id, Buf *out);
-/* Of revoke, keep-alive, and time-to-live. */
+/* For revoke, keep-alive, and time-to-live. */
 void etcd_lease_encode(int64_t id, bool keys, Buf *out);
 void etcd_empty_encode(Buf *out);
-/* Of grant and keep-alive. A lease that does not exist has 0 seconds. */
+/* For grant and keep-alive. The TTL of a nonexistent lease is 0 seconds. */
 MUST_CHECK bool etcd_lease_decode(Str bytes, EtcdHeader *header, StoreLease *out, Error *err);
-/* A lease that does not exist has -1 seconds. */
+/* The TTL of a nonexistent lease is -1 seconds. */
 MUST_CHECK bool etcd_time_to_live_decode(Arena *arena, Str bytes, EtcdHeader *header,
                                          StoreLease *out, Error *err);
 /* In ascending order. */
@@ -78,7 +78,7 @@ MUST_CHECK bool etcd_leases_decode(Arena *arena, Str bytes, EtcdHeader *header, 
 typedef struct EtcdMemberStatus {
     const char *version;
     uint64_t leader; /* 0: none */
-    uint64_t index;  /* of the last entry of the log that is committed here */
+    uint64_t index;  /* index of the last log entry that is committed on this member */
     int64_t db_bytes;
     bool is_learner;
     bool has_errors; /* an alarm, such as a full or corrupt database */
@@ -90,25 +90,25 @@ void etcd_move_leader_encode(uint64_t target, Buf *out);
 
 typedef struct EtcdMember {
     uint64_t id;
-    Str name; /* empty: it has not been started yet */
-    /* The first of each; a member of eden has one. Empty: none. */
+    Str name; /* empty until the member has been started */
+    /* The first URL of each kind; members started by eden have one. Empty: none. */
     Str peer_url, client_url;
     bool is_learner;
 } EtcdMember;
 
 typedef struct EtcdMembers {
-    EtcdMember *items; /* in ascending order of their ids, which are unique and not 0 */
+    EtcdMember *items; /* in ascending order of IDs, which are unique and not 0 */
     uint32_t count;
 } EtcdMembers;
 
-/* A list needs no request. */
+/* Listing members needs no request message. */
 void etcd_member_add_encode(Str peer_url, Buf *out); /* as a learner */
 void etcd_member_update_encode(uint64_t id, Str peer_url, Buf *out);
-/* Of remove and promote. */
+/* For remove and promote. */
 void etcd_member_encode(uint64_t id, Buf *out);
-/* Of list, update, remove and promote: the members afterward. */
+/* For list, update, remove and promote: the resulting members. */
 MUST_CHECK bool etcd_members_decode(Arena *arena, Str bytes, EtcdHeader *header, EtcdMembers *out,
                                     Error *err);
-/* Of add: also the id of the new member. */
+/* For add: also returns the ID of the new member. */
 MUST_CHECK bool etcd_member_add_decode(Arena *arena, Str bytes, EtcdHeader *header,
                                        EtcdMembers *out, uint64_t *added, Error *err);

@@ -15,9 +15,9 @@
 enum {
     PAGE_FIRST = 64, /* keys */
     PAGE_MAX = 10000,
-    PAGE_BYTES = 2 << 20, /* aim */
+    PAGE_BYTES = 2 << 20, /* target size of a page */
     RESTARTS_MAX = 5,
-    READS_MAX = 4, /* of several keys at once: their responses may be large */
+    READS_MAX = 4, /* concurrent reads of several keys, whose responses may be large */
 };
 
 typedef struct OpState {
@@ -31,15 +31,15 @@ typedef struct OpState {
 typedef struct PagedRead {
     StoreTxn txn; /* without puts and deletes */
     bool is_relaxed;
-    int64_t seen;     /* the newest revision that the caller may know */
-    int64_t revision; /* of the first page; 0: none yet */
+    int64_t seen;     /* newest revision that the caller may have seen */
+    int64_t revision; /* revision of the first page; 0: no page yet */
     bool succeeded;
     uint32_t page; /* keys */
     size_t bytes;  /* of the results */
     size_t bytes_max;
     OpState *states;
     uint32_t state_count;
-    OpState *at; /* whose next page is being read; NULL: the first page of all */
+    OpState *at; /* operation whose next page is being read; NULL: first page of all */
     StoreTxn sent;
     void (*done)(TxnCall *call, const Error *err);
 } PagedRead;
@@ -54,7 +54,7 @@ struct TxnCall {
     Lane *lane;
     TxnCall *next; /* of the lane */
     TxnCall *next_read;
-    bool is_reading; /* counts as one of READS_MAX */
+    bool is_reading; /* counted in READS_MAX */
     int64_t called_ms;
     PagedRead reading;
     uint32_t restarts;
@@ -85,7 +85,7 @@ static void lane_next(Lane *lane, EtcdStore *store)
     free(lane);
 }
 
-/* The next of the reads of several keys. */
+/* Starts the next queued read of several keys. */
 static void reads_next(EtcdStore *store)
 {
     TxnCall *next = store->first_read;
@@ -224,7 +224,8 @@ static bool take_first(TxnCall *call, const StoreReply *reply)
     return true;
 }
 
-/* The next page of the first operation that is not complete. Returns false if all are. */
+/* Reads the next page of the first incomplete operation. Returns false if all operations are
+ * complete. */
 static bool read_continue(TxnCall *call)
 {
     PagedRead *reading = &call->reading;
@@ -260,7 +261,7 @@ static bool read_continue(TxnCall *call)
     return true;
 }
 
-/* A page did not fit into a message: the next attempt has half as many keys. */
+/* A page did not fit into a message: retries with half as many keys. */
 static bool shrink_page(TxnCall *call)
 {
     PagedRead *reading = &call->reading;
@@ -312,7 +313,7 @@ static void page_read(void *context, Str response, const Error *err)
         return;
     }
     if (reading->is_relaxed && header.revision < reading->seen) {
-        /* This member is behind: ask the others. */
+        /* This member is behind: try another one. */
         reading->is_relaxed = false;
         send_page(call);
         return;
@@ -414,7 +415,7 @@ static void send_write(TxnCall *call)
 
 /* --- Measuring ------------------------------------------------------------------------------- */
 
-/* Whether the operation returns values, of how many keys at most. */
+/* Returns the maximum number of keys whose values the operation returns. */
 static int64_t keys_returned(const StoreOp *op)
 {
     if (op->kind == STORE_RANGE ? op->count_only : !op->previous) {
@@ -426,8 +427,8 @@ static int64_t keys_returned(const StoreOp *op)
     return op->kind == STORE_RANGE && op->limit > 0 ? op->limit : INT64_MAX;
 }
 
-/* Whether the response of this branch can be too large. One that only reads single keys has had no
- * effect then, and a limit. */
+/* Returns whether the response of this branch may be too large. A branch that only reads single
+ * keys has no effect and a limited size. */
 static bool may_be_too_large(const StoreOp *ops, uint32_t count)
 {
     int64_t pair_bytes = STORE_KEY_MAX + STORE_VALUE_MAX + (int64_t)sizeof(StoreKv), sum = 0;

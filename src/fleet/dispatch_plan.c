@@ -21,9 +21,9 @@ int64_t dispatch_wait_ms(const DispatchRun *run, const DispatchTarget *target)
     return !target->is_member ? 0 : may_return ? lost_ms(run) : DISPATCH_SILENT_MS;
 }
 
-/* The target will not report anything: the run was canceled before it got an order, or the order
- * was withdrawn, possibly while it was being delivered: a node does not start such a run anymore.
- * Only valid once all orders are written. */
+/* The target will not report a result: the run was canceled before its order was written, or the
+ * order was withdrawn, possibly during delivery. A node does not start a run whose order was
+ * withdrawn. Only valid after all orders have been written. */
 static bool will_not_report(const DispatchTarget *target)
 {
     return target->order_revision == 0 && (!target->has_result || target->outcome == NODE_WAITING);
@@ -66,8 +66,9 @@ static bool has_leftover_order(const DispatchRun *run, const DispatchTarget *tar
     return target->order_revision > 0 && is_final(target);
 }
 
-/* How long the order of a silent target stays. A canceled one outlives its run: the node may
- * execute the run without a session, and its order stops it when it returns. */
+/* How long the order of a silent target is kept. The order of a canceled run is kept longer than
+ * the run: the node may be executing the run without a session, and the order stops it when the
+ * node reconnects. */
 static int64_t order_timeout_ms(const DispatchRun *run, const DispatchTarget *target)
 {
     return target->is_member && run->canceled_revision > 0 ? lost_ms(run)
@@ -85,7 +86,7 @@ static void set_earliest(int64_t delay_ms, int64_t *next_ms)
     *next_ms = *next_ms == 0 || delay_ms < *next_ms ? delay_ms : *next_ms;
 }
 
-/* Time until the next target is given up; 0: none is silent. */
+/* Time until the next silent target is given up; 0: no target is silent. */
 static int64_t next_silence_ms(const DispatchRun *run, const DispatchTarget *targets,
                                uint32_t count)
 {

@@ -9,18 +9,18 @@
 typedef struct DispatchTarget {
     bool has_result;
     NodeOutcome outcome;    /* outcome of the stored result */
-    int64_t order_revision; /* of the last change of its order; 0: it has none */
+    int64_t order_revision; /* revision of the last change of its order; 0: it has no order */
     bool is_member;         /* it is still a node of the cluster */
     int64_t silent_ms;      /* time without a session; negative: it has one */
 } DispatchTarget;
 
 enum {
     DISPATCH_BATCH_MAX = 100,
-    /* A target without a session counts as silent after this time; one that is overloaded comes
-     * back in less. */
+    /* Time without a session after which a target is considered silent; longer than an overloaded
+     * node needs to reconnect. */
     DISPATCH_SILENT_MS = 20 * 1000,
-    /* How long a silent target that has accepted its order is waited for, unless Config sets
-     * another time: one that reboots comes back in less. */
+    /* Default time to wait for a silent target that has accepted its order; longer than a reboot
+     * takes. Config can set a different time. */
     DISPATCH_LOST_MS = 15 * 60 * 1000,
     DISPATCH_LOST_MAX_MS =
         24 * 3600 * 1000, /* maximum of that setting; the minimum is DISPATCH_SILENT_MS */
@@ -36,7 +36,7 @@ typedef enum DispatchAction {
 
 typedef struct DispatchStep {
     DispatchAction action;
-    uint32_t targets[DISPATCH_BATCH_MAX]; /* indexes */
+    uint32_t targets[DISPATCH_BATCH_MAX]; /* indexes of targets */
     uint32_t target_count;
     int64_t wait_ms; /* 0: only until something changes */
 } DispatchStep;

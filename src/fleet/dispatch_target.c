@@ -7,7 +7,7 @@ DispatchTarget dispatch_target(const RunEntry *run, uint32_t index, const Roster
                                int64_t now_ms)
 {
     const RunTarget *target = &run->targets[index];
-    /* A node whose silence has no known start is given time from the creation of the run. */
+    /* If the start of the silence is unknown, time counts from the creation of the run. */
     int64_t since_ms = node != NULL && node->since_ms > 0 ? node->since_ms : run->record.created_ms;
     return (DispatchTarget){ .has_result = target->has_result,
                              .outcome = target->outcome,

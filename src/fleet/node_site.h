@@ -1,4 +1,4 @@
-/* Which version of the site a node has, as far as the runs of the cluster tell. Loop thread
+/* Determines from the runs of the cluster which version of the site a node has. Loop thread
  * only. */
 #pragma once
 

@@ -351,7 +351,7 @@ static void fail_pending(RunLogs *logs, RunLog *log)
     }
 }
 
-/* Logs stay open when nothing is written to them anymore. */
+/* Logs remain open after the last write. */
 static void release(Buf *written)
 {
     if (written->cap > BUF_RETAINED) {

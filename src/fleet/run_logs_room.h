@@ -1,4 +1,4 @@
-/* How much disk space the logs of runs may use on a server. Loop thread. */
+/* Limits the disk space that logs of runs use on a server. Loop thread. */
 #pragma once
 
 #include "fleet/run_logs.h"

@@ -1,4 +1,4 @@
-/* The cluster's certificate authority on this server: the CA files, which CA signs, which are
+/* The cluster's certificate authority on this server: the CA files, which CA signs, which CAs are
  * trusted, and the rotation from one CA to the next. Loop thread only.
  *
  * pki/rotation.h decides the order of the moves; this module keeps files and store consistent:
@@ -24,7 +24,7 @@ typedef struct Authority Authority;
 typedef struct AuthorityEvents {
     void (*ready)(void *context);   /* called once: the CAs are loaded */
     void (*changed)(void *context); /* the signing CA or the trusted CAs have changed */
-    /* A fatal error: it cannot continue. */
+    /* Called on a fatal error. */
     void (*failed)(void *context, const Error *err);
     /* Whether all certificates of this server are from this CA. */
     bool (*certificates_issued_by)(void *context, const Pin *ca);
@@ -80,8 +80,9 @@ const RotationWait *authority_waits(const Authority *authority, uint32_t *count)
 void authority_begin(Authority *authority, ClusterDone *done, void *context);
 /* Returns to the previous CA. ERROR_CONFLICT if it is too late, or no rotation is in progress. */
 void authority_revert(Authority *authority, ClusterDone *done, void *context);
-/* The rotation in progress no longer waits for this node, which cannot connect anymore if it
- * returns later. ERROR_NOT_FOUND, or ERROR_CONFLICT for a server or without a rotation. */
+/* Excludes this node from the rotation in progress, which no longer waits for it. The node can no
+ * longer connect if it returns later. ERROR_NOT_FOUND, or ERROR_CONFLICT for a server or without a
+ * rotation. */
 void authority_exclude(Authority *authority, Str node, ClusterDone *done, void *context);
 /* Sets whether this server is the leader, which advances the rotation: `fence` must be valid until
  * this is called with NULL, the initial value. Requests of operators are executed by any server. */

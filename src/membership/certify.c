@@ -122,7 +122,7 @@ static bool decide_renew(CertifyRequest *request, Change *change, const Revocati
                        err)) {
         return false;
     }
-    /* After it has installed the certificate, the node itself reports what it trusts. */
+    /* After installing the certificate, the node reports its trusted CAs itself. */
     Buf record = buf_make_in(arena, BUF_UNLIMITED);
     node_record_print(&node, &record);
     change_put(change, change_key(change, READ_NODE), buf_str(&record), 0);

@@ -1,4 +1,4 @@
-/* Liveness records. Their main information is that a key exists, or has changed. */
+/* Liveness records. Most readers only use the existence of the key or its changes. */
 #pragma once
 
 #include "lang/record.h"

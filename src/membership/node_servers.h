@@ -1,5 +1,5 @@
-/* Which servers a node connects to: those that it knows, and the records of servers that it has
- * received. Pure. */
+/* Determines the servers that a node connects to, from its saved list and from the server records
+ * that it has received. Pure. */
 #pragma once
 
 #include "membership/node_state.h"

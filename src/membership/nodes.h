@@ -47,7 +47,7 @@ typedef struct NodesPage {
 typedef struct NodesListing {
     const NodeEntry *nodes; /* sorted by name, as are these: */
     uint32_t node_count;
-    const PendingEntry *waiting; /* sorted by name, without those that are nodes too */
+    const PendingEntry *waiting; /* sorted by name, without names of nodes */
     uint32_t waiting_count;
     Str next;         /* where the next page starts; empty: this is the last page */
     int64_t revision; /* of the state, for the entire listing */
@@ -62,7 +62,7 @@ MUST_CHECK bool nodes_list_all(Arena *arena, const ClusterStore *cluster_store, 
 
 typedef struct NodeView {
     bool is_member;
-    NodeEntry node; /* the node, if it is one; pending machines are in its `pending` in any case */
+    NodeEntry node; /* the node, if it exists; its `pending` is always set */
 } NodeView;
 
 MUST_CHECK bool nodes_show(Arena *arena, const ClusterStore *cluster_store, Str name, NodeView *out,
@@ -98,8 +98,9 @@ void nodes_reject(const ClusterStore *cluster_store, Str name, ClusterDone *done
  * does not hold. */
 void nodes_record_silence(const ClusterStore *cluster_store, const StoreCompare *fence, Str name,
                           ClusterDone *done, void *context);
-/* Does that for all silent nodes without such a record: those that became silent while there was no
- * leader, and those of a restored backup. Runs until done or the store fails. */
+/* Calls nodes_record_silence() for all silent nodes without such a record, such as nodes that
+ * became silent while there was no leader, and nodes of a restored backup. Stops if the store
+ * fails. */
 void nodes_record_all_silent(const ClusterStore *cluster_store, const StoreCompare *fence);
 /* Removes the node and revokes all of its certificates, in one transaction. `revision` is the
  * expected one of its record, or 0; the record may be unreadable. ERROR_CONFLICT if it is not a

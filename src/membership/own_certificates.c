@@ -9,7 +9,8 @@
 #include "pki/ca.h"
 
 enum {
-    CHECK_MAX_MS = 10 * 60 * 1000, /* maximum interval, because the clock may be set meanwhile */
+    CHECK_MAX_MS =
+        10 * 60 * 1000, /* maximum interval, because the clock may be changed at any time */
 };
 
 typedef struct OwnCertificate {

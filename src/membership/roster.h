@@ -37,8 +37,8 @@ Roster *roster_new(State *state, Str prefix, const RosterEvents *events);
 void roster_free(Roster *roster); /* must be called before freeing the state; NULL is allowed */
 DEFINE_AUTO(Roster, roster_free)
 
-/* Returns NULL if there is no such node or its record is unreadable: it is better to lock out a
- * node than to admit an unknown one. Valid until the next iteration of the loop. */
+/* Returns NULL if there is no such node or its record is unreadable, because locking out a node is
+ * better than admitting an unknown one. Valid until the next iteration of the loop. */
 const RosterNode *roster_find(const Roster *roster, Str name);
 /* Like roster_find, but also returns unreadable nodes. */
 const RosterNode *roster_find_any(const Roster *roster, Str name);

@@ -17,8 +17,8 @@ static void add_own(const RotationView *view, RotationNode *node, bool has_agent
         node->reported_ms = view->now_ms;
         return;
     }
-    /* A CA that is removed must be unused by both, and a required one must be known to both; at
-     * first it is sufficient that the server itself has loaded the next one. */
+    /* A CA can only be removed when both no longer use it, and a required CA must be trusted by
+     * both. In the first phase it is sufficient that the server itself has loaded the next CA. */
     node->trusts_current = rotation->state == ROTATION_RETIRE
                                ? trusts_current || node->trusts_current
                                : trusts_current && node->trusts_current;
@@ -26,7 +26,8 @@ static void add_own(const RotationView *view, RotationNode *node, bool has_agent
     node->has_issuer = node->has_issuer && own && pin_equal(&node->issuer, issuer);
 }
 
-/* Another server reports which keys it has, in addition to what its agent trusts; see add_own(). */
+/* Another server reports the CA keys that it has, in addition to its agent's report; see
+ * add_own(). */
 static void add_server(const RotationView *view, const ServerRecord *server, RotationNode *node)
 {
     const Rotation *rotation = view->rotation;

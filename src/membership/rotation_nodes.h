@@ -1,5 +1,5 @@
-/* What the rotation of the CA has to know about each node: what it trusts, and whose certificates
- * it has. Combines the reports of agents with those of servers. Pure. */
+/* Collects what a CA rotation needs about each node: the CAs that it trusts, and the issuer of its
+ * certificates. Combines the reports of agents and servers. Pure. */
 #pragma once
 
 #include "membership/servers.h"
@@ -9,7 +9,7 @@
 typedef struct RotationView {
     const Rotation *rotation;
     Str server;      /* name of this server */
-    bool has_issuer; /* its own certificates are from the CA that signs */
+    bool has_issuer; /* its own certificates were issued by the signing CA */
     int64_t now_ms;
     const TrustListing *nodes;
     const ServersListing *servers;

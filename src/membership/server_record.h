@@ -16,7 +16,7 @@ typedef struct ServerRecord {
     int64_t added_ms;
     /* The following fields are set by the server itself when it starts. */
     int64_t started_ms; /* 0: it has never served */
-    const Str *rpc;     /* where nodes reach it: "10.0.0.1:1337"; the first is preferred */
+    const Str *rpc;     /* addresses for nodes: "10.0.0.1:1337"; the first is preferred */
     uint32_t rpc_count;
     const Str *api; /* the same for the API, in the same order */
     uint32_t api_count;

@@ -1,5 +1,5 @@
-/* The servers of the cluster: listing, adding and removing. A server is a node with a record of its
- * own (server_record.h); its node's record says that it is one. Loop thread only. */
+/* The servers of the cluster: listing, adding and removing. A server is a node with an additional
+ * record (server_record.h), and its node record marks it as a server. Loop thread only. */
 #pragma once
 
 #include "cluster/cluster_store.h"

@@ -17,7 +17,7 @@ enum {
     SSH_ALIVE_S = 5,
 };
 
-/* The name by which ssh knows the machine, so that known_hosts does not contain user input. */
+/* HostKeyAlias of the machine, so that known_hosts does not contain user input. */
 #define SSH_HOST_ALIAS "eden-joiner"
 
 typedef struct SshTarget {

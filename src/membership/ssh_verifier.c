@@ -163,7 +163,7 @@ static bool read_answer(Verification *verification, const ProcessResult *result,
         return process_failure(arena, result, verification->verifier->settings.limit_ms, err) ||
                error_wrap(err, "ssh to %s", verification->target.address.host);
     }
-    /* A machine that rejects the question also sends an answer. */
+    /* A machine that rejects the query also sends a response. */
     if (!result->out_truncated && join_answer_read(arena, result->out, &answer, &why)) {
         *again = has_reported_key(verification, &answer);
         return *again || join_answer_check(&answer, &verification->question, err);
@@ -191,7 +191,7 @@ static void verified(void *context, const ProcessResult *result, const Error *er
         ok = error_wrap(&why, "the server requires ssh (openssh-client)");
     }
     ok = ok && read_answer(verification, result, &again, &why);
-    /* Deletes the file in any case. */
+    /* Always deletes the file. */
     if (!read_known_hosts(verification, &other) && ok) {
         why = other;
         ok = false;
@@ -211,7 +211,7 @@ static void verified(void *context, const ProcessResult *result, const Error *er
                   str_from_c(pin), approved, verification);
 }
 
-/* --- Visits ---------------------------------------------------------------------------------- */
+/* --- Verification ---------------------------------------------------------------------------- */
 
 /* The server's environment is not passed on: no agent, no askpass program. */
 static const char *const environment[] = {

@@ -6,8 +6,8 @@
 
 typedef struct NodeTrust {
     const RosterNode *node;
-    /* it has reported what it trusts, or received certificates when it joined; then `report` is
-     * valid */
+    /* `report` is valid: the node has reported its trusted CAs, or received certificates when it
+     * joined */
     bool has_report;
     TrustReport report;
     bool is_excluded; /* the CA rotation does not wait for it */
@@ -19,7 +19,7 @@ typedef struct TrustListing {
     uint32_t count;
 } TrustListing;
 
-/* See the reading functions of membership/nodes.h. An unreadable report counts as none; an
- * unreadable revocation list is ERROR_INVALID. */
+/* See the reading functions of membership/nodes.h. An unreadable report is ignored; an unreadable
+ * revocation list is ERROR_INVALID. */
 MUST_CHECK bool trust_list(Arena *arena, const ClusterStore *cluster_store, TrustListing *out,
                            Error *err);

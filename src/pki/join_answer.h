@@ -1,5 +1,5 @@
-/* Joining through SSH: what a server asks the machine that wants to join, once it is logged in
- * there, and the answer. Pure.
+/* Joining through SSH: the query that a server sends after logging in to a joining machine, and the
+ * machine's response. Pure.
  *
  *     server    join_question_print    the CAs to trust, and the key in the join request
  *     joiner    join_question_read
@@ -9,9 +9,9 @@
  *               join_answer_check
  *
  * The SSH connection authenticates both sides: the server verifies the machine's host key, and the
- * machine accepts a key that may log in as root. So each side reports what only it knows for
- * certain: the machine which key it generated, the server which CA is its own. Either side rejects
- * what differs from what it received over the network before.
+ * machine accepts a key that may log in as root. So each side sends the information that only it
+ * has: the machine its generated key, the server its CA. Each side rejects information that differs
+ * from what it received over the network before.
  *
  * The formats are "eden.join-question/1" and "eden.join-answer/1", JSON, with a single version. */
 #pragma once

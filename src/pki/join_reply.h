@@ -31,8 +31,8 @@ typedef struct JoinAdmission {
     CertificateSet bundle; /* CAs */
 } JoinAdmission;
 
-/* Verifies the response for an admitted joiner: it answers its nonce; the bundle contains the
- * pinned CA; the certificate is from a CA of the bundle, currently valid, and for its name and key.
- * Fails with ERROR_DENIED; if a clock is wrong, the message shows both. */
+/* Verifies the response for an admitted joiner: it contains the nonce of the request; the bundle
+ * contains the pinned CA; the certificate is from a CA of the bundle, currently valid, and for its
+ * name and key. Fails with ERROR_DENIED; if a clock is wrong, the message shows both. */
 MUST_CHECK bool join_reply_accept(Arena *arena, const JoinReply *reply, const JoinParams *params,
                                   const char *nonce, JoinAdmission *out, Error *err);

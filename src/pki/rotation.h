@@ -48,9 +48,9 @@ bool rotation_trusts_next(const Rotation *rotation);
  * CA. */
 MUST_CHECK bool rotation_begin(const Rotation *rotation, const Pin *next, int64_t now_ms,
                                Rotation *out, Error *err);
-/* Returns to the CA at the start. Immediate as long as the next CA has not signed anything; while
- * nodes renew, they renew again with the old CA; fails with ERROR_CONFLICT once the old CA is being
- * removed. */
+/* Returns to the CA at the start. This is immediate if the next CA has not signed any certificate.
+ * Nodes that have renewed their certificates renew them again with the old CA. Fails with
+ * ERROR_CONFLICT once the old CA is being removed. */
 MUST_CHECK bool rotation_revert(const Rotation *rotation, int64_t now_ms, Rotation *out,
                                 Error *err);
 
@@ -59,8 +59,8 @@ typedef struct RotationNode {
     Str name;
     bool is_server;
     bool trusts_current, trusts_next;
-    Pin issuer;          /* the CA that all of its certificates are from... */
-    bool has_issuer;     /* ...unless they are from several, or it is unknown */
+    Pin issuer;          /* issuer of all of its certificates */
+    bool has_issuer;     /* false if there are several issuers, or the issuer is unknown */
     int64_t reported_ms; /* time of the report */
     bool silent;         /* currently without a session */
 } RotationNode;
@@ -75,7 +75,7 @@ typedef struct RotationWait {
 typedef struct RotationPlan {
     bool moves; /* `next` is the state to write */
     Rotation next;
-    RotationWait *waits; /* otherwise the nodes it waits for, in their order */
+    RotationWait *waits; /* otherwise the nodes that it waits for, in the order of the list */
     uint32_t wait_count;
 } RotationPlan;
 

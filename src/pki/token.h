@@ -47,8 +47,8 @@ typedef struct Token {
 } Token;
 
 MUST_CHECK bool token_make(TokenKind kind, Token *out, Error *err);
-/* Accepts exactly the output of token_text() for that kind. Fails with ERROR_INVALID; the message
- * contains nothing of the token, but says if it is one of the other kind. */
+/* Accepts exactly the output of token_text() for that kind. Fails with ERROR_INVALID. The message
+ * contains no part of the token, but points out a token of the other kind. */
 MUST_CHECK bool token_parse(TokenKind kind, Str text, Token *out, Error *err);
 void token_text(const Token *token, char out[TOKEN_TEXT_MAX + 1]); /* a secret: wipe it */
 void token_clear(Token *token);                                    /* wipes it */
@@ -65,7 +65,8 @@ bool token_hash_equal(const char *a, const char *b);
 
 /* --- Records --------------------------------------------------------------------------------- */
 
-/* The record of a join token in the store; that of an API token has one, and what it allows. */
+/* The stored record of a join token. The record of an API token contains one, and the
+ * permissions. */
 typedef struct TokenRecord {
     char id[TOKEN_ID_TEXT + 1];
     char hash[TOKEN_HASH_TEXT + 1];

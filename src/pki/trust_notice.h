@@ -1,8 +1,8 @@
 /* Notices from servers to nodes about trusted CAs, and reports from nodes. Pure.
  *
  * A notice is one value for all nodes: every CA to trust, and the one that signs. A report is the
- * state of one node: the CAs that it trusts, and the issuer of its certificate. Rotation
- * (pki/rotation.h) proceeds when the reports show what it waits for. */
+ * state of one node: the CAs that it trusts, and the issuer of its certificate. A rotation
+ * (pki/rotation.h) proceeds when the reports fulfill its conditions. */
 #pragma once
 
 #include "base/buf.h"
@@ -16,8 +16,8 @@ enum {
 
 typedef struct TrustNotice {
     Str bundle;        /* PEM */
-    Pin issuer;        /* the CA that signs; it is in the bundle */
-    int64_t since_ms;  /* since when it signs */
+    Pin issuer;        /* the signing CA, which is in the bundle */
+    int64_t since_ms;  /* time at which it started to sign */
     int64_t spread_ms; /* period over which renewals from another CA are spread */
     Value unknown;     /* fields written by a newer server */
 } TrustNotice;

@@ -169,7 +169,7 @@ bool setup_write_store(ClusterSetup *setup, const ServerSettings *where, bool ke
     Str all = KEYS_PREFIX, name = str_from_c(setup->node.name);
     Buf record = buf_make_in(arena, BUF_UNLIMITED);
     node_record_print(&setup->node, &record);
-    /* Leftovers of an earlier attempt belong to no cluster. */
+    /* Files of an earlier attempt are not part of any cluster. */
     const StoreOp clear = { .kind = STORE_DELETE, .key = all, .end = store_prefix_end(arena, all) };
     const StoreOp puts[] = {
         { .kind = STORE_PUT,
@@ -197,7 +197,7 @@ bool setup_write_store(ClusterSetup *setup, const ServerSettings *where, bool ke
     if (!server_store_open(loop, setup->spec->state_dir, where, NULL, &opened, err)) {
         return false;
     }
-    /* On etcd, keys may belong to others. */
+    /* etcd may contain keys of other applications. */
     bool is_clear =
         keep || (server_settings_use_etcd(where) ? server_store_check_unused(&opened, err)
                                                  : apply(opened.store, loop, &clearing, err));

@@ -26,7 +26,7 @@ typedef struct ServerJoin {
     Str bundle;
     Loop *loop;
     TlsContext *tls;
-    uint32_t server; /* index of the one that is asked */
+    uint32_t server; /* index of the server that the request is sent to */
     Arena response_arena;
     ServerFiles files;
     bool is_answered, is_over;
@@ -34,7 +34,7 @@ typedef struct ServerJoin {
     Error err;
 } ServerJoin;
 
-/* --- Asking ---------------------------------------------------------------------------------- */
+/* --- Requests -------------------------------------------------------------------------------- */
 
 static bool verify_server(void *context, const TlsPeer *peer, Error *err)
 {
@@ -75,7 +75,7 @@ static void response_received(void *context, GrpcStatus status, Str text, Str re
     loop_stop(join->loop);
 }
 
-/* One request to one server. */
+/* Sends one request to one server. */
 static bool send_request(ServerJoin *join, Error *err)
 {
     const NodeServer *server = &join->node.servers[join->server];
@@ -115,7 +115,7 @@ static void report(ServerJoin *join, const Error *err)
     }
 }
 
-/* Asks the servers in turn until one sends the files. */
+/* Tries the servers in turn until one sends the files. */
 static bool get_files(ServerJoin *join, Error *err)
 {
     int64_t end_ms = loop_now_ms(join->loop) + join->spec->limit_ms;
@@ -219,7 +219,7 @@ static bool write_files(ServerJoin *join, Error *err)
     return true;
 }
 
-/* The CA that signs: which one of two that is, is known to the other server. */
+/* Determines the signing CA; the other server has sent its pin. */
 static bool load_ca(ServerJoin *join, Error *err)
 {
     static const BackupPartKind kinds[] = { BACKUP_CA, BACKUP_CA_NEXT };

@@ -1,5 +1,5 @@
-/* Makes a node a server of its cluster: gets the files that all servers have from one of them, over
- * mutual TLS with the certificate of the node, and creates the others. */
+/* Makes a node a server of its cluster: fetches the files that all servers share from one of them,
+ * over mutual TLS with the node's certificate, and creates all other files. */
 #pragma once
 
 #include "server/create_cluster.h"

@@ -45,7 +45,7 @@ static void describe(void *context, Arena *arena, ServerRecord *out)
     }
 }
 
-/* The keys are of no use here anymore, and must not be found by the next user of this machine. */
+/* The keys are no longer needed, and must not be found by the next user of this machine. */
 static void removed(void *context, const Error *err)
 {
     const OtherServers *others = context;

@@ -1,5 +1,5 @@
-/* What a server does about the other servers of its cluster: announces itself to them, calls them,
- * and gets the keys of CAs from them. Loop thread only. */
+/* Communication with the other servers of the cluster: announces this server, calls other servers,
+ * and fetches CA keys from them. Loop thread only. */
 #pragma once
 
 #include "membership/authority.h"
@@ -25,14 +25,14 @@ typedef struct OtherServersOptions {
 
 /* The options must be valid until it is freed. */
 OtherServers *other_servers_new(const OtherServersOptions *options);
-/* For a clean stop: others see at once that this server does not run. NULL is allowed here and
- * below. */
+/* For a clean stop: other servers notice immediately that this server has stopped. NULL is allowed
+ * here and below. */
 void other_servers_stop(OtherServers *others);
 /* Must be called before the state and the store are freed. */
 void other_servers_free(OtherServers *others);
 DEFINE_AUTO(OtherServers, other_servers_free)
 
-/* Gets the keys of CAs that are missing here; called when some are, and from time to time. */
+/* Fetches missing CA keys. Called when keys are missing, and periodically. */
 void other_servers_check(OtherServers *others);
 /* The CAs, or the certificates of this server, have changed. */
 void other_servers_certificates_changed(OtherServers *others);

@@ -1,5 +1,5 @@
 /* Announces this server to the cluster: its record (membership/server_record.h), which nodes and
- * other servers use to connect to it, and a key that exists as long as it runs. Notices when it was
+ * other servers use to connect to it, and a key that exists while it runs. Detects that it was
  * removed. Loop thread only. */
 #pragma once
 
@@ -9,7 +9,7 @@
 typedef struct Registration Registration;
 
 enum {
-    REGISTRATION_LEASE_S = 15, /* after which a server that has crashed is silent */
+    REGISTRATION_LEASE_S = 15, /* time after which a crashed server is considered silent */
 };
 
 typedef struct RegistrationOptions {
@@ -17,7 +17,7 @@ typedef struct RegistrationOptions {
     bool is_shared; /* other servers may use the store */
     /* Fills in the record, whose strings must be valid during the call of servers_register(). */
     void (*describe)(void *context, Arena *arena, ServerRecord *out);
-    /* It was removed from the cluster: ERROR_DENIED. Called once. */
+    /* This server was removed from the cluster: ERROR_DENIED. Called once. */
     void (*removed)(void *context, const Error *err);
     void *context;
 } RegistrationOptions;
@@ -26,7 +26,8 @@ typedef struct RegistrationOptions {
 Registration *registration_new(const RegistrationOptions *options, Str server);
 /* The record may have changed. NULL is allowed. */
 void registration_update(Registration *registration);
-/* For a clean stop: other servers see at once that it does not run. NULL is allowed. */
+/* For a clean stop: other servers notice immediately that this server has stopped. NULL is
+ * allowed. */
 void registration_end(Registration *registration);
 /* Must be called before the state and the store are freed. NULL is allowed. */
 void registration_free(Registration *registration);

@@ -672,7 +672,7 @@ static bool open_store(Server *server, Error *err)
     return store_identity_check(&server->identity, err);
 }
 
-/* Called when no call is in progress anymore. */
+/* Called when no more calls are in progress. */
 static void server_free(Server *server)
 {
     controllers_free(server->controllers);

@@ -26,9 +26,9 @@ typedef struct ServerSettings {
     uint32_t name_count;
     /* changes when a backup is restored, because revisions differ */
     char store_id[STORE_ID_MAX + 1];
-    /* Endpoints of an etcd cluster that holds the store: "host:2379"; none: the store is a file of
-     * this server. The paths name the CA of its members, and the certificate and key that this
-     * server presents to them. */
+    /* Endpoints of an etcd cluster that holds the store: "host:2379"; if there are none, the store
+     * is a file of this server. The paths are those of etcd's CA, and of this server's client
+     * certificate and key. */
     const Str *etcd;
     uint32_t etcd_count;
     Str etcd_ca, etcd_certificate, etcd_key;

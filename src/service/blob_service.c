@@ -1,6 +1,6 @@
 /* Serves blobs to nodes. Calls wait in a queue, oldest first; at most one per node and
- * BLOB_CALLS_MAX in total hold a blob in memory. A call that is stalled is ended, so that it frees
- * its place. */
+ * BLOB_CALLS_MAX in total hold a blob in memory. A stalled call is ended, so that it frees its
+ * slot. */
 #include "service/blob_service.h"
 
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* The service eden.v1.Nodes: requests of nodes about themselves. Loop thread only.
  *
- * A node that leaves is removed as by an operator, so it is also disconnected, often before the
- * response is sent: a node that gets no response and is rejected afterwards has left. */
+ * A node that leaves is removed in the same way as by an operator, so it is also disconnected,
+ * often before the response is sent. If a node receives no response and is rejected afterwards, it
+ * has left. */
 #pragma once
 
 #include "audit/audit.h"

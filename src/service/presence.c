@@ -263,7 +263,7 @@ void presence_renew(NodePresence *live)
     }
 }
 
-/* --- Seats ----------------------------------------------------------------------------------- */
+/* --- Holders --------------------------------------------------------------------------------- */
 
 static NodePresence *find_or_create(Presence *presence, Str node)
 {

@@ -31,6 +31,6 @@ NodePresence *presence_claim(Presence *presence, const PresenceHolder *holder);
  * renews its lease. */
 void presence_renew(NodePresence *live);
 void presence_release(NodePresence *live);
-/* Whether the node still counts as alive although its session has ended, and the start of the
+/* Whether the node is still considered alive although its session has ended, and the start of the
  * current state. */
 bool presence_is_released(const Presence *presence, Str node, int64_t *since_ms);

@@ -1,6 +1,6 @@
-/* The gRPC service "Servers", for other servers of the cluster: they get the keys of the CAs over
- * their mutual TLS, never through the store. Each request is in the audit log before it is
- * answered. */
+/* The gRPC service "Servers", for other servers of the cluster. They receive the CA keys over
+ * mutual TLS, never through the store. Each request is recorded in the audit log before the
+ * response is sent. */
 #pragma once
 
 #include "audit/audit.h"

@@ -131,8 +131,8 @@ static void fetch_free(GitFetch *fetch)
     free(fetch);
 }
 
-/* A commit that was rejected before may be valid now, if a newer version reads it; so only an equal
- * commit without a rejection is reused. */
+/* A previously rejected commit may be accepted by a newer version of eden, so only commits without
+ * a rejection are reused. */
 static void adopt(GitFollower *follower, GitFetch *fetch)
 {
     GitSourceStatus status = follower->status;

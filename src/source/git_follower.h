@@ -29,14 +29,14 @@ typedef struct GitFollowerOptions {
 /* The first part is read-only for others. */
 struct GitFollower {
     GitSource source;
-    bool is_readable; /* otherwise only its name is known */
+    bool is_readable; /* false: only the name of the source is known */
     int64_t revision; /* revision of the configuration */
     int64_t secrets_revision;
     GitSourceStatus status;
     GitTree *tree; /* newest commit; NULL: this server has not fetched any yet */
 
     const GitFollowerOptions *options;
-    Arena arena, status_arena; /* hold the configuration, and the status */
+    Arena arena, status_arena; /* hold the configuration and the status */
     const char *directory;     /* directory of the mirror */
     LoopTimer due;
     WorkQueue *queue;
@@ -44,14 +44,14 @@ struct GitFollower {
     bool fetch_pending, is_stopped;
     /* The newest commit in the mirror was rejected, but the reason may no longer apply. */
     bool clears_rejection;
-    bool lacks_manifest;           /* the list of the files of the newest valid version was lost */
+    bool lacks_manifest;           /* the manifest of the newest valid version was lost */
     uint32_t failures;             /* number of consecutive failures */
     int64_t proposed;              /* revision of the newest proposal; 0: none */
     bool proposes;                 /* that proposal is not fetched yet */
-    struct SiteProposal *proposal; /* in progress; NULL: none. */
+    struct SiteProposal *proposal; /* request in progress; NULL: none */
     /* revision of the newest request, and of the newest one that the last fetch covers */
     int64_t requested, fetched;
-    Change *change; /* of the status; NULL: none in progress */
+    Change *change; /* write of the status; NULL: none in progress */
     Arena change_arena;
     Str change_text;
 };
@@ -70,7 +70,7 @@ void git_follower_fetch(GitFollower *follower);
 /* Starts no further fetches. */
 void git_follower_stop(GitFollower *follower);
 
-/* The time changes only together with other fields. */
+/* Sets the status; its time changes only together with other fields. */
 void git_follower_set_status(GitFollower *follower, const GitSourceStatus *next);
 /* Records the status, and that all requests up to the last fetch are handled. */
 void git_follower_report_results(GitFollower *follower);

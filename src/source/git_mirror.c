@@ -29,12 +29,12 @@ typedef struct Run {
     const GitMirror *mirror;
     const GitSource *source;
     Arena *arena;
-    Str branch;      /* to fetch; empty: a commit is fetched */
+    Str branch;      /* branch to fetch; empty: a commit is fetched */
     size_t file_max; /* maximum size of a file that git may write */
     ProcessResult result;
     bool is_damaged; /* the mirror is damaged, not the repository */
     bool is_listing; /* the branches are listed, rather than one fetched */
-    bool is_sha256;  /* how a mirror that does not exist names objects */
+    bool is_sha256;  /* object format of a mirror that does not exist yet */
 } Run;
 
 /* --- Running git ------------------------------------------------------------------------------ */
@@ -129,7 +129,7 @@ static bool read_from(Run *run, const char *const *argv, size_t max, Str *out, E
     return true;
 }
 
-/* The same; output that is too long is cut. */
+/* Like run(), but truncates output that is too long. */
 static bool read_start(Run *run, const char *const *argv, size_t max, Str *out, Error *err)
 {
     if (!read_from(run, argv, max, out, err)) {
@@ -296,7 +296,7 @@ static bool has_other_objects(Run *run)
     return true;
 }
 
-/* The reason from git's output, without its prefixes; common ones are reworded. */
+/* Extracts the reason from git's output, without prefixes; common reasons are reworded. */
 static bool fetch_failure(Run *run, int64_t written, Error *err)
 {
     const ProcessResult *result = &run->result;
@@ -371,7 +371,7 @@ static bool find_branch(Run *run, const Directory *directory, Error *err)
         return fetch_failure(run, remove_drafts(directory), err);
     }
     run->is_listing = false;
-    /* HEAD comes first; many branches may be named alike. */
+    /* HEAD is listed first; many branches may have similar names. */
     return has_result && git_default_branch(run->arena, run->result.out, &run->branch, err);
 }
 
@@ -509,11 +509,12 @@ static bool read_tip(Run *run, const GitTree *before, GitTree *tree, Error *err)
                                        TIP,
                                        "--",
                                        NULL };
-    /* With directories: a commit of some kilobytes may have billions of empty ones. */
+    /* Directories are listed too, because a commit of a few kilobytes may contain billions of empty
+     * ones. */
     static const char *const list[] = { "git",    "ls-tree",     "-r", "-t", "-z",
                                         "--long", "--full-tree", TIP,  NULL };
     Str text;
-    /* The name of an author and the first paragraph of a message have any length. */
+    /* The author's name and the first paragraph of the message may have any length. */
     if (!read_start(run, log, OUTPUT_MAX, &text, err) || !git_tree_read_commit(tree, text, err)) {
         return false;
     }

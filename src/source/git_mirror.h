@@ -18,9 +18,9 @@ enum {
 };
 #define GIT_FILE_MAX   ((size_t)1 << 30) /* maximum size of a pack */
 #define GIT_MEMORY_MAX ((size_t)4 << 30) /* maximum address space in bytes; packs are mapped */
-/* Bytes of memory without packs: a server may send names of branches without end. */
+/* Maximum memory in bytes, without packs: a server may send an endless list of branches. */
 #define GIT_DATA_MAX ((size_t)3 << 29)
-#define GIT_LIST_MAX ((size_t)256 << 20) /* the same for finding the default branch */
+#define GIT_LIST_MAX ((size_t)256 << 20) /* the same for determining the default branch */
 
 typedef struct GitMirror {
     const char *directory; /* created if it does not exist */

@@ -51,7 +51,7 @@ int64_t git_secrets_find(Arena *arena, const State *state, Str prefix, Str name,
     Str key = cluster_key_source_secrets(arena, prefix, name);
     (void)state_record(state, key, &format, arena, out);
     const StateEntry *entry = state_find(state, key);
-    return entry == NULL ? 0 : entry->mod_revision; /* also of unreadable ones */
+    return entry == NULL ? 0 : entry->mod_revision; /* also set for unreadable records */
 }
 
 /* --- Changing --------------------------------------------------------------------------------- */

@@ -41,7 +41,7 @@ typedef struct GitSource {
     Str token;     /* only in requests: it is stored separately (source/git_secrets.h) */
     Value unknown; /* fields that a newer server wrote */
     /* Not part of the record: */
-    Str commit;             /* instead of a branch: a proposed one */
+    Str commit;             /* proposed commit, fetched instead of a branch */
     bool is_default_branch; /* the branch was not configured: git_source_branch() */
 } GitSource;
 
@@ -84,19 +84,19 @@ uint32_t git_sources_list(Arena *arena, const State *state, Str prefix, GitSourc
 typedef struct GitSourceStatus {
     Str commit; /* newest fetched commit; empty: none yet */
     Str author, subject;
-    Str rejection;   /* the reason why this commit is not part of the site; empty: it is */
-    Str error;       /* the reason why the repository cannot be fetched; empty: it can */
-    Str held;        /* the reason why its version is not the current one; empty: it is, or was */
-    Str pinned;      /* the pinned version that is the reason; empty: it is not a pin */
+    Str rejection; /* the reason why this commit is not part of the site; empty: it is */
+    Str error;     /* the reason why the repository cannot be fetched; empty: it can */
+    Str held;   /* why its version is not the current one; empty if it is or was the current one */
+    Str pinned; /* the pinned version that is the reason; empty if no pin is the reason */
     Str branch, url; /* the default branch when this repository was first fetched; empty: unknown */
     int64_t since_ms; /* time of the last change of the state */
     int64_t handled;  /* revision of the last synchronization request that was executed */
     Value unknown;
 } GitSourceStatus;
 
-/* The branch to follow: the configured one, or the default branch as recorded; a branch that
- * becomes the default later, or is checked out in a local repository, changes nothing. Empty:
- * unknown. */
+/* Returns the branch to follow: the configured branch, or the recorded default branch. Later
+ * changes of the default branch, or of the checked-out branch of a local repository, have no
+ * effect. Empty if unknown. */
 Str git_source_branch(const GitSource *source, const GitSourceStatus *status);
 /* The state: "new", "ok", "held", "rejected" or "unreachable". */
 const char *git_source_status_name(const GitSourceStatus *status);

@@ -39,7 +39,7 @@ struct GitSources {
     Change *change;    /* write of the parts; NULL: none in progress */
     Str change_text;
     bool is_deposed, is_configured;
-    bool is_repairing; /* the build stores again what was lost of the newest valid version */
+    bool is_repairing; /* the build restores lost content of the newest valid version */
     bool has_lost;     /* a build failed because contents were lost */
 };
 
@@ -189,8 +189,8 @@ static void write_parts(GitSources *sources, const SiteBuildResult *result)
 
 /* --- Deciding what is next -------------------------------------------------------------------- */
 
-/* The source whose commit is the reason for a build: one that differs from the valid site, or else
- * any. */
+/* The source whose commit is the reason for a build: one that differs from the valid site,
+ * otherwise any. */
 static const GitFollower *cause_of(const GitSources *sources, const SiteParts *valid)
 {
     const GitFollower *cause = NULL;
@@ -291,10 +291,11 @@ static void start_build(GitSources *sources, const SiteParts *valid)
                                                         .context = sources });
 }
 
-/* --- What was held ---------------------------------------------------------------------------- */
+/* --- Held versions ---------------------------------------------------------------------------- */
 
-/* The newest commits become current when the version that was pinned instead is unpinned, but not
- * when another version is made current then: that is what somebody wants. */
+/* The newest commits become current when the version that was pinned instead is unpinned. If
+ * another version is made current at that time, they do not, because that version was chosen
+ * deliberately. */
 static bool may_release(const GitSources *sources, const CurrentVersion *current)
 {
     for (uint32_t i = 0; i < sources->count; i++) {
@@ -391,8 +392,8 @@ static void release_held(GitSources *sources, const SiteParts *valid)
                       released, sources->release);
 }
 
-/* The list of the files of the newest valid version was lost: its commits are those of the
- * trees. */
+/* The manifest of the newest valid version was lost. The version is built again from the same
+ * commits. */
 static bool may_repair(GitSources *sources, Arena *arena, const SiteParts *valid)
 {
     bool lacks_manifest = false;

@@ -52,16 +52,16 @@ typedef struct GitContents {
     int64_t remaining; /* remaining bytes of the object; -1: its newline */
     Buf chunk;         /* incomplete blob of the current file, at most BLOB_MAX bytes */
     Str pointer;       /* a file that is a Git LFS pointer; empty: none */
-    /* Whether a blob exists. NULL: all that `before` refers to do. */
+    /* Whether a blob exists. NULL: assumes that all blobs that `before` refers to exist. */
     bool (*has)(void *context, Str id);
     /* Stores a blob of the file. */
     bool (*put)(void *context, Str id, Str data, Error *err);
     void *context;
 } GitContents;
 
-/* Copies the contents that `before`, which may be NULL, has in common with the tree, and prepares
- * reading all others, and those that have been lost. `contents` has the functions; the
- * rest is overwritten. Returns the request for the program; empty: nothing is missing. */
+/* Copies the contents that the tree shares with `before`, which may be NULL, and prepares to read
+ * all others and those that were lost. The callbacks in `contents` must be set; all other fields
+ * are overwritten. Returns git's input; empty if nothing is missing. */
 Str git_contents_start(Arena *arena, GitTree *tree, const GitTree *before, GitContents *contents);
 /* Whether all blobs of the tree exist. */
 bool git_contents_exist(const GitContents *contents, const GitTree *tree);

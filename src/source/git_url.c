@@ -25,7 +25,7 @@ static bool is_host(Str host, bool is_bracketed)
     return ok;
 }
 
-/* The text becomes an argument of ssh and a line for git. */
+/* The text becomes an argument of ssh and a line of git's configuration. */
 static bool is_user(Str user)
 {
     bool ok = user.len > 0 && user.len <= USER_MAX && user.data[0] != '-';
@@ -46,7 +46,7 @@ static bool parse_port(Str text, uint16_t *out)
     return true;
 }
 
-/* "host", "host:22" or "[::1]:22"; `port` stays if there is none. */
+/* "host", "host:22" or "[::1]:22"; `port` is unchanged if the text contains none. */
 static bool parse_host(Str text, Str *host, uint16_t *port)
 {
     bool is_bracketed = str_starts(text, STR("["));
@@ -86,7 +86,7 @@ static bool is_scp_address(Str url, size_t *colon)
            !str_starts(str_from_offset(url, *colon), STR("://"));
 }
 
-/* git itself refuses further transports (GIT_ALLOW_PROTOCOL). */
+/* git itself rejects other transports (GIT_ALLOW_PROTOCOL). */
 bool git_url_parse(Str url, GitUrl *out, Error *err)
 {
     static const struct {

@@ -1,5 +1,6 @@
-/* From commits to the current version: combines the files of the sources into a manifest, has it
- * validated and recorded as a version, and makes that version the current one. Loop thread only. */
+/* Builds the current version from commits: combines the files of the sources into a manifest,
+ * validates it, records it as a version, and makes that version the current one. Loop thread
+ * only. */
 #pragma once
 
 #include "source/git_tree.h"

@@ -2,9 +2,9 @@
  * combination. Pure.
  *
  * The newest commits of all sources are tried first. If the site is not valid with them, each
- * commit that differs from the last valid site is tried alone with the others unchanged: a bad
- * commit of one team does not hold back the others. A source that cannot be fetched keeps the files
- * that it had in the last valid site. */
+ * commit that differs from the last valid site is tried on its own, with the other sources
+ * unchanged, so that a bad commit in one source does not block the others. A source that cannot be
+ * fetched keeps the files that it had in the last valid site. */
 #pragma once
 
 #include "source/git_source.h"

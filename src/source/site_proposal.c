@@ -9,7 +9,7 @@
 #include "source/site_build.h"
 
 enum {
-    RETRY_MS = 1000, /* of a result that could not be recorded */
+    RETRY_MS = 1000, /* delay before recording a result is retried */
 };
 
 struct SiteProposal {
@@ -58,7 +58,7 @@ static bool decide(void *context, Change *change, Error *err)
     return true;
 }
 
-/* Clients wait for the result, and no other commit can be proposed meanwhile, so it is recorded as
+/* Clients wait for the result, and no other commit can be proposed until then, so it is recorded as
  * soon as the store accepts it. */
 static void recorded(void *context, Change *change, const Error *err)
 {
@@ -80,7 +80,8 @@ static void recorded(void *context, Change *change, const Error *err)
     done(done_context, err == NULL ? NULL : &deposed);
 }
 
-/* Urgent: also when the disk of the server is full, because of which there may be no version. */
+/* Urgent, so that it is recorded even if the disk of the server is full, which may be the reason
+ * why there is no version. */
 static void write_record(void *context)
 {
     SiteProposal *proposal = context;

@@ -15,8 +15,8 @@ SourceVault *source_vault_new(const char *directory);
 void source_vault_free(SourceVault *vault); /* NULL is allowed */
 DEFINE_AUTO(SourceVault, source_vault_free)
 
-/* Returns base64. `bound` is required to open it, and not part of it. The first call creates the
- * key. Fails on file errors. */
+/* Returns base64. The same `bound` is required for opening; it is not part of the result. The first
+ * call creates the key. Fails on file errors. */
 MUST_CHECK bool source_vault_seal(SourceVault *vault, Arena *arena, Str bound, Str plain, Str *out,
                                   Error *err);
 /* Fails with ERROR_INVALID if it was sealed with another key, or bound to something else, and on

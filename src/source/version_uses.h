@@ -24,8 +24,8 @@ typedef struct VersionRetention {
  * Versions with unreadable records are retained. Returns their number. */
 uint32_t version_uses_plan(const VersionEntry *entries, uint32_t count, const StrMap *uses,
                            const VersionRetention *retention, uint32_t *out);
-/* The version to delete to make space for another: the oldest unused rejected version, or else the
- * oldest unused one. NULL: all are used. */
+/* The version to delete to make space for another: the oldest unused rejected version, otherwise
+ * the oldest unused version. NULL if all are in use. */
 const VersionEntry *version_uses_oldest(const VersionEntry *entries, uint32_t count,
                                         const StrMap *uses);
 
@@ -40,7 +40,7 @@ enum {
     VERSION_NOTES_MAX = 64
 };
 
-/* The versions that were last created, or requested although they existed: they are about to be
+/* Versions that were created recently, or requested although they existed. They are about to be
  * used. */
 typedef struct VersionNotes {
     uint32_t references, next;

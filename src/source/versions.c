@@ -106,7 +106,7 @@ static void check_version(WorkItem *item)
     creation->has_failed = !version_check(&creation->check, &creation->version, &creation->err);
 }
 
-/* It may have become the current version meanwhile; the next attempt then finds another one. */
+/* If it has become the current version in the meantime, the next attempt selects another one. */
 static bool delete_oldest(Creation *creation, Change *change, Error *err)
 {
     CurrentVersion current = { 0 };

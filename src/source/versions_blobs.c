@@ -27,11 +27,11 @@ typedef struct Transfer {
     WorkItem item;
     Versions *versions;
     Arena arena;
-    Str id, data; /* of a pack: what is not stored yet */
+    Str id, data; /* part of a pack that is not stored yet */
     Str *ids;     /* in: requested IDs; out: missing ones */
     uint32_t count;
     bool has_failed, has_set;
-    bool is_fetched;             /* another server was asked, or must not be */
+    bool is_fetched;             /* another server was already queried, or must not be */
     void (*run)(WorkItem *item); /* once the blob was fetched */
     Error err;
     ClusterDone *done;

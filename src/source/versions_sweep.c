@@ -47,7 +47,7 @@ struct VersionsSweep {
     Collection *collection; /* NULL: none in progress */
     uint64_t deleted;       /* number of versions deleted in this pass */
     bool must_collect;      /* versions were deleted since the last removal of blobs */
-    int64_t collect_ms;     /* time at which blobs are removed in any case */
+    int64_t collect_ms;     /* time of the next removal of blobs, even if no version was deleted */
     bool is_deposed;
 };
 

@@ -1,8 +1,8 @@
 /* Maintenance of the log: compacting, purging, and reading batches of it.
  *
- * Compacting only moves a revision in the state, which is cheap; rows that no request can reach
- * anymore are purged later, a few with each write. The last change is never purged, because the
- * current revision is derived from it. */
+ * Compacting only moves a revision in the state, which is cheap; rows that no request can reach are
+ * purged later, a few with each write. The last change is never purged, because the current
+ * revision is derived from it. */
 #include "store/execute.h"
 #include "store/request.h"
 

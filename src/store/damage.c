@@ -28,8 +28,8 @@ enum {
     ACCEPT_STEP = 1000 * 1000,
 };
 
-/* "eden.mark/1 REVISION ID DAMAGE"; the id is "-" if there is none. A line and not a JSON record,
- * because it is overwritten in place with each group of commits. */
+/* "eden.mark/1 REVISION ID DAMAGE"; the ID is "-" if the store has none. This is a line rather than
+ * a JSON record because it is overwritten in place with each group of commits. */
 static bool parse(Str text, StoreMark *mark, Str *damage)
 {
     Str number, id;

@@ -41,6 +41,6 @@ DEFINE_AUTO(StoreDump, store_dump_free)
  * meantime. */
 MUST_CHECK bool store_dump_next(StoreDump *dump, Error *err);
 
-/* Writes a failure record in place of the remainder, which tells the reader why the dump is
+/* Writes a failure record in place of the remainder, so that the reader can report why the dump is
  * incomplete. */
 void store_dump_put_failure(Buf *out, const Error *why);

@@ -29,13 +29,13 @@ MUST_CHECK bool execute_txn(Engine *engine, EngineState *state, const StoreTxn *
 MUST_CHECK bool execute_revoke(Engine *engine, EngineState *state, int64_t lease, Arena *arena,
                                Changes *changes, Error *err);
 MUST_CHECK bool execute_compact(Engine *engine, EngineState *state, int64_t revision, Error *err);
-/* The same without reading what is compacted. */
+/* The same, without reading compacted changes. */
 MUST_CHECK bool execute_compact_to(Engine *engine, EngineState *state, const HistoryPoint *point,
                                    Error *err);
 /* Sets `log_bytes`, and records points of the entire log. */
 MUST_CHECK bool execute_measure(Engine *engine, EngineState *state, History *history,
                                 int64_t now_ms, Error *err);
-/* Whether there are rows that no request can reach anymore; removes up to `rows` of them. */
+/* Returns whether there are rows that no request can reach, and removes up to `rows` of them. */
 bool execute_can_purge(const EngineState *state);
 MUST_CHECK bool execute_purge(Engine *engine, EngineState *state, uint32_t rows, Arena *arena,
                               Error *err);

@@ -16,7 +16,7 @@ struct Lease {
     int64_t id, ttl_s;
     int64_t due_ms;
     LoopTimer timer;
-    bool is_ended; /* expired or revoked */
+    bool is_ended; /* the lease has expired or was revoked */
 };
 
 static Lease **slot_of(Leases *leases, int64_t id)

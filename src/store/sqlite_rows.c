@@ -104,8 +104,8 @@ static bool sqlite_commit(Engine *engine, Error *err)
         sqlite_rollback(engine);
         return false;
     }
-    /* Checked before acknowledging: as long as the files were in place, nothing that was
-     * acknowledged is lost with them. */
+    /* Checked before acknowledging, so that no acknowledged write is lost if the files are removed
+     * or replaced. */
     return check_files(engine, err);
 }
 

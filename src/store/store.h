@@ -52,8 +52,8 @@ enum {
 
 /* --- Opening --------------------------------------------------------------------------------- */
 
-/* Its file or log was removed or replaced while it was open. Nothing is written anymore, and
- * nothing was acknowledged since; existing data can be read. */
+/* Called when the file or log was removed or replaced while it was open. No more writes are
+ * accepted, and none was acknowledged since; existing data can be read. */
 typedef struct StoreLostFile {
     bool is_lost;
     bool
@@ -64,8 +64,8 @@ typedef struct StoreLostFile {
 } StoreLostFile;
 typedef void StoreLost(void *context, const StoreLostFile *loss);
 
-/* The file is damaged, or has lost acknowledged writes. Nothing is written anymore, even after a
- * restart; readable data can be read. */
+/* Called when the file is damaged or has lost acknowledged writes. No more writes are accepted,
+ * even after a restart; undamaged data can be read. */
 typedef void StoreDamaged(void *context, const char *why);
 
 typedef struct StoreSettings {
@@ -252,9 +252,9 @@ typedef void StoreLeasesDone(void *context, const int64_t *ids, uint32_t count, 
 /* `id` 0: the store chooses one. ERROR_CONFLICT if it exists. */
 MUST_CHECK bool store_lease_grant(Store *store, int64_t ttl_s, int64_t id, StoreLeaseDone *done,
                                   void *context, Error *err);
-/* Like store_lease_grant, for leases that the cluster cannot work without, the sessions of its
- * members: they have reserved capacity when all other leases are used, and are accepted as long as
- * possible when the disk is full. */
+/* Like store_lease_grant, for leases that the cluster cannot work without, such as the sessions of
+ * nodes. Some capacity is reserved for these leases, and they are accepted for as long as possible
+ * when the disk is full. */
 MUST_CHECK bool store_lease_grant_reserved(Store *store, int64_t ttl_s, StoreLeaseDone *done,
                                            void *context, Error *err);
 /* Restarts the TTL of the lease. Nothing is written. */
