@@ -279,7 +279,7 @@ static void start_call(NodeJoin *join, const char *method, const char *target, S
                                           .target = target,
                                           .content_type = body.len > 0 ? "application/json" : NULL,
                                           .body = body,
-                                          .answer_max = JOIN_REPLY_MAX,
+                                          .response_max = JOIN_REPLY_MAX,
                                           .timeout_ms = JOIN_REQUEST_MS,
                                           .done = call_done,
                                           .context = join });
@@ -418,8 +418,8 @@ static bool prepare_tls(NodeJoin *join, Error *err)
                              .ca_on_first_use = !join->has_ca };
     return tls_context_new(
         join->options.loop,
-        &(TlsOptions){ .role = TLS_CLIENT, .protocol = "http/1.1", .any_time = true }, &material,
-        &join->tls, err);
+        &(TlsOptions){ .role = TLS_CLIENT, .protocol = "http/1.1", .ignore_validity = true },
+        &material, &join->tls, err);
 }
 
 bool node_join_new(const NodeJoinOptions *options, NodeJoin **out, Error *err)

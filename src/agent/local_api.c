@@ -193,9 +193,9 @@ bool local_api_open(Agent *agent, const char *path, LocalApi **out, Error *err)
     api->agent = agent;
     options.loop = listening.loop = agent->options.loop;
     options.body_max = 4096;
-    options.refuse = problem_json_refuse;
+    options.write_error = problem_json_refuse;
     options.requested = requested;
-    options.gone = disconnected;
+    options.disconnected = disconnected;
     options.context = api;
     listening.connections_max = CONNECTIONS_MAX;
     api->server = http_server_new(&options);

@@ -110,7 +110,7 @@ static void connect_to(void *context, uint32_t server)
     options.tls = link->options.tls;
     options.tls_host = server_entry->name[0] == '\0' ? NULL : server_entry->name;
     options.open_timeout_ms = SESSION_OPEN_MS;
-    options.response_max = SESSION_DOWN_MAX;
+    options.response_max = SESSION_SERVER_MESSAGE_MAX;
     options.metadata = &link->metadata;
     options.metadata_count = 1;
     options.ready = client_ready;

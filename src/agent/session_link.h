@@ -21,7 +21,7 @@ typedef struct SessionLinkOps {
     WatchPosition (*position)(void *context, uint32_t watch);
     void (*changes)(void *context, const Changes *changes, Str store, uint64_t ticket);
     void (*moved)(void *context, SessionNodeState state);
-    void (*refused)(void *context, const Refusal *refusal);
+    void (*refused)(void *context, const RejectedRecord *refusal);
 } SessionLinkOps;
 
 typedef struct SessionLinkOptions {

@@ -319,8 +319,8 @@ bool spool_open(const SpoolOptions *options, Spool **out, Error *err)
         .last_sequence = image.last_sequence,
         .bytes_max = options->bytes_max,
         .storage = { storage_append, storage_drop, storage_trim, storage_restart, spool },
-        .room = options->room,
-        .room_context = options->context,
+        .space_available = options->room,
+        .space_context = options->context,
     });
     for (uint32_t i = 0; i < image.records.len; i++) {
         outbox_restore(spool->outbox, &image.records.items[i]);

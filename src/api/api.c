@@ -222,7 +222,7 @@ static void serve_row(ApiCall *call, bool is_authenticated, const RouteMatch *ma
                            &status, &err)) {
         record_denied(call, err.text);
         refuse_caller(call, status, err.text);
-    } else if (!call_has_room(call)) {
+    } else if (!call_may_start(call)) {
         call_refuse_busy(call);
     } else if (check_request(call) && check_store(call)) {
         check_object(call, &decision);
@@ -260,7 +260,7 @@ static bool reads_body(void *context, const HttpRequest *request, uint64_t *max)
             route_accepts_type(match.row, http1_find(head, "Content-Type")));
 }
 
-static uint64_t body_owner(void *context, const HttpRequest *request)
+static uint64_t body_caller(void *context, const HttpRequest *request)
 {
     const Api *api = context;
     const Http1Head *head = http_request_head(request);
@@ -273,7 +273,7 @@ static uint64_t body_owner(void *context, const HttpRequest *request)
     bool is_known = route_match(&arena, head->method, head->path, &match, &ignored) &&
                     match.row != NULL && !route_is_public(match.row) &&
                     caller_identify(&api->settings, request, &caller, &status, &ignored);
-    return is_known ? caller_hash(&caller) : HTTP_NOBODY;
+    return is_known ? caller_hash(&caller) : HTTP_ANONYMOUS;
 }
 
 static void on_request(void *context, HttpRequest *request)
@@ -296,7 +296,7 @@ static void on_request(void *context, HttpRequest *request)
         call_refuse(call, status, err.text);
         return;
     }
-    if (pages_answer(call)) {
+    if (pages_respond(call)) {
         return;
     }
     bool is_authenticated =
@@ -368,10 +368,10 @@ void api_serve(Api *api, HttpServerOptions *options)
 {
     options->body_max = route_largest_body();
     options->reads_body = reads_body;
-    options->body_owner = body_owner;
-    options->refuse = problem_json_refuse;
+    options->body_caller = body_caller;
+    options->write_error = problem_json_refuse;
     options->requested = on_request;
-    options->gone = on_closed;
+    options->disconnected = on_closed;
     options->fields = gate_fields;
     options->field_count = gate_field_count;
     options->context = api;

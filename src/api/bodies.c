@@ -160,7 +160,7 @@ bool renew_body_read(Arena *arena, Str body, OwnCertificateKind *out, Error *err
 bool rotate_body_read(Arena *arena, Str body, RotateAction *out, Str *node, Error *err)
 {
     static const char *const actions[] = {
-        [ROTATE_BEGIN] = "begin", [ROTATE_ABORT] = "abort", [ROTATE_WITHOUT] = "without"
+        [ROTATE_BEGIN] = "begin", [ROTATE_ABORT] = "abort", [ROTATE_SKIP_NODE] = "without"
     };
     static const RecordField fields[] = { REQUIRED(action), OPTIONAL(node), { 0 } };
     Body parsed;
@@ -170,7 +170,7 @@ bool rotate_body_read(Arena *arena, Str body, RotateAction *out, Str *node, Erro
     *node = parsed.node;
     for (RotateAction request = 0; request < COUNT_OF(actions); request++) {
         if (str_eq_c(parsed.action, actions[request]) &&
-            (node->len > 0) == (request == ROTATE_WITHOUT)) {
+            (node->len > 0) == (request == ROTATE_SKIP_NODE)) {
             *out = request;
             return true;
         }

@@ -33,7 +33,7 @@ MUST_CHECK bool renew_body_read(Arena *arena, Str body, OwnCertificateKind *out,
 typedef enum RotateAction {
     ROTATE_BEGIN,
     ROTATE_ABORT,
-    ROTATE_WITHOUT, /* continue without a node */
+    ROTATE_SKIP_NODE, /* continue without a node */
 } RotateAction;
 /* {"action":"begin"}, {"action":"abort"} or {"action":"without","node":"web1"} */
 MUST_CHECK bool rotate_body_read(Arena *arena, Str body, RotateAction *out, Str *node, Error *err);

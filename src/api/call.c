@@ -72,7 +72,7 @@ void call_unlink(ApiCall *call)
 void call_free(ApiCall *call)
 {
     call_unlink(call);
-    facts_selector_free(call->by_facts);
+    facts_selector_free(call->facts_selector);
     arena_clear(&call->arena);
     free(call);
 }
@@ -394,7 +394,7 @@ static uint32_t count_by_caller(const ApiCall *call, bool is_stream)
 }
 
 /* Requests can take long: a ping waits for a node, and verification reads the entire audit log. */
-bool call_has_room(const ApiCall *call)
+bool call_may_start(const ApiCall *call)
 {
     uint32_t max = call->api->settings.calls_max;
     return call->is_local || route_is_public(call->row) || call_load(call)->calls <= max / 2 ||

@@ -34,12 +34,12 @@ struct ApiCall {
     Str part; /* variable segment of the path */
     RouteQuery query;
     int64_t started_us;
-    CallStream stream;       /* valid once the stream has started */
-    bool is_joining;         /* handed to the admission, which may cancel it */
-    bool is_local;           /* on the Unix socket */
-    bool is_stream;          /* the response is streamed */
-    void *handler_data;      /* data of the handler, in the arena */
-    FactsSelector *by_facts; /* selector of a list that uses facts; may be NULL */
+    CallStream stream;             /* valid once the stream has started */
+    bool is_joining;               /* handed to the admission, which may cancel it */
+    bool is_local;                 /* on the Unix socket */
+    bool is_stream;                /* the response is streamed */
+    void *handler_data;            /* data of the handler, in the arena */
+    FactsSelector *facts_selector; /* selector of a list that uses facts; may be NULL */
     ApiCaller caller;
     const char *refusal; /* public endpoints: why the credential is invalid; may be NULL */
     uint64_t scope;      /* hash of the selectors of the caller's roles */
@@ -111,7 +111,7 @@ void call_fail_body(ApiCall *call, const Error *err);
 void call_refuse(ApiCall *call, int status, const char *text);
 void call_refuse_busy(ApiCall *call); /* 429: too many concurrent requests */
 /* Whether the caller may start another request: under load, each may use a quarter of the limit. */
-bool call_has_room(const ApiCall *call);
+bool call_may_start(const ApiCall *call);
 void call_refuse_fields(ApiCall *call, const FieldProblems *problems);
 /* 400 with one invalid field */
 void call_refuse_field(ApiCall *call, Str pointer, const char *text);

@@ -24,7 +24,7 @@ static bool check_host(const ApiSettings *settings, const HttpRequest *request, 
         return true;
     }
     http_request_own_address(request, own);
-    rules.own = str_from_c(own);
+    rules.local_address = str_from_c(own);
     return host_is_own(&rules, host) || error_set(err, ERROR_INVALID,
                                                   "invalid Host header: this server accepts only "
                                                   "the names given to 'eden init' and its own IP "

@@ -145,7 +145,7 @@ uint32_t kind_affected(const Kind *kind, Arena *arena, Str prefix, const StoreEv
 
 bool kind_item_shows_labels(const KindItem *item)
 {
-    return item->error.len == 0 && !item->hides_labels;
+    return item->error.len == 0 && !item->labels_unreadable;
 }
 
 static Value map_or_empty(Arena *arena, Value value)

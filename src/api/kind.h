@@ -43,8 +43,8 @@ typedef struct KindItem {
     Value unknown;      /* fields of the record that were written by a newer server */
     /* why the record is unreadable (then only the name is valid); may be empty */
     Str error;
-    bool hides_labels; /* the labels are unreadable, although other fields are readable */
-    const Str *nodes;  /* of a kind with `is_about_nodes`: these */
+    bool labels_unreadable; /* the labels are unreadable, although other fields are readable */
+    const Str *nodes;       /* of a kind with `is_about_nodes`: these */
     uint32_t node_count;
 } KindItem;
 
@@ -82,10 +82,10 @@ typedef struct Kind Kind;
 
 /* A table column that is not a field of spec or status; those define their own. */
 typedef struct KindColumn {
-    const char *title; /* NULL ends a list */
-    const char *path;  /* "metadata.labels" */
-    bool is_wide;      /* only with -o wide */
-    const char *none;  /* shown if the value is missing; NULL: "-" */
+    const char *title;       /* NULL ends a list */
+    const char *path;        /* "metadata.labels" */
+    bool is_wide;            /* only with -o wide */
+    const char *placeholder; /* shown if the value is missing; NULL: "-" */
 } KindColumn;
 
 struct Kind {

@@ -49,8 +49,8 @@ static void item_set_node(const Kind *kind, Arena *arena, const ClusterStore *cl
     if (node == NULL) {
         return;
     }
-    item->hides_labels = node->error.len > 0;
-    if (!item->hides_labels) {
+    item->labels_unreadable = node->error.len > 0;
+    if (!item->labels_unreadable) {
         item->labels = value_copy(arena, node->record.labels);
         object_uuid(kind, str_from_c(node->record.enrollment), item->uuid);
     }

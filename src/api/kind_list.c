@@ -47,11 +47,11 @@ typedef struct Listing {
 static bool is_selected(const Listing *listing, const KindItem *item)
 {
     ApiCall *call = listing->call;
-    if (call->by_facts == NULL) {
+    if (call->facts_selector == NULL) {
         return object_selector_matches(listing->selector, item->name, item->labels);
     }
     const RosterNode *node = roster_find_any(call_store(call)->roster, item->name);
-    return facts_selector_matches(call->by_facts, item->name, item->labels,
+    return facts_selector_matches(call->facts_selector, item->name, item->labels,
                                   node == NULL ? STR_EMPTY : node->facts);
 }
 
@@ -141,7 +141,7 @@ static bool is_done(const Listing *listing, const KindItems *items)
 {
     bool is_sync = listing->kind->list != NULL;
     bool is_single_page = listing->selector == NULL && !listing->call->is_limited && !is_sync;
-    const FactsSelector *by_facts = listing->call->by_facts;
+    const FactsSelector *by_facts = listing->call->facts_selector;
     return is_single_page || (by_facts != NULL && facts_selector_steps(by_facts) >= STEPS_MAX) ||
            items->next.len == 0 || listing->included >= listing->limit ||
            listing->examined >= EXAMINED_MAX || (!is_sync && listing->pages >= PAGES_MAX);
@@ -192,7 +192,7 @@ static void on_page(void *context, const KindItems *items, const Error *err)
 static uint32_t chunk_size(const Listing *listing)
 {
     bool is_sync = listing->kind->list != NULL;
-    if (listing->call->by_facts != NULL) {
+    if (listing->call->facts_selector != NULL) {
         return is_sync ? CHUNK_BY_FACTS : CHUNK;
     }
     return is_sync ? CHUNK : UINT32_MAX;
@@ -208,7 +208,7 @@ static void read_pages(Listing *listing)
         listing->end = &end;
         listing->page.limit = remaining < chunk_size(listing) ? remaining : chunk_size(listing);
         /* Selectors that use facts are evaluated here, so that EXAMINED_MAX applies. */
-        listing->page.selector = listing->call->by_facts == NULL ? listing->selector : NULL;
+        listing->page.selector = listing->call->facts_selector == NULL ? listing->selector : NULL;
         listing->page.revision = listing->revision;
         arena_init(&listing->page_arena, ARENA_UNLIMITED);
         kind_list(listing->kind, call_settings(listing->call), &listing->page_arena, &listing->page,
@@ -277,7 +277,7 @@ static bool read_selector(Listing *listing)
         return false;
     }
     listing->selector = facts_selector_plain(selector);
-    call->by_facts = TAKE(selector);
+    call->facts_selector = TAKE(selector);
     return true;
 }
 

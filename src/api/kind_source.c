@@ -27,7 +27,7 @@ static void set_known(Arena *arena, Map *map, const char *name, Str text)
     }
 }
 
-static Str why_of(const GitSourceStatus *status)
+static Str reason_of(const GitSourceStatus *status)
 {
     return status->error.len > 0       ? status->error
            : status->rejection.len > 0 ? status->rejection
@@ -81,7 +81,7 @@ static KindItem with_status(const ApiSettings *settings, Arena *arena, const Kin
     set_known(arena, map, "commit", status.commit);
     set_known(arena, map, "author", status.author);
     set_known(arena, map, "subject", status.subject);
-    set_known(arena, map, "why", why_of(&status));
+    set_known(arena, map, "why", reason_of(&status));
     if (part != NULL) {
         object_set_text(arena, map, "used_commit", part->commit);
         object_set_text(arena, map, "version", parts.version);
@@ -162,7 +162,7 @@ static Value without_token(Arena *arena, Value spec)
 /* Adds the secrets that the source still needs: a key for SSH, and the token of the request. `out`
  * has no key if nothing changes. */
 static bool change_secrets(ApiCall *call, const KindDraft *draft, const GitSource *source,
-                           StoredAlso *out, Error *err)
+                           StoredExtra *out, Error *err)
 {
     const ClusterStore *cluster_store = call_store(call);
     SourceVault *vault = call_settings(call)->vault;
@@ -170,7 +170,7 @@ static bool change_secrets(ApiCall *call, const KindDraft *draft, const GitSourc
     GitUrl url;
     GitSecrets secrets = { 0 };
     bool has_token = value_get(draft->spec, STR("token")) != NULL;
-    *out = (StoredAlso){ 0 };
+    *out = (StoredExtra){ 0 };
     if (draft->present != NULL) {
         out->revision = git_secrets_find(arena, cluster_store->state, cluster_store->prefix,
                                          draft->name, &secrets);
@@ -196,7 +196,7 @@ static bool change_secrets(ApiCall *call, const KindDraft *draft, const GitSourc
 }
 
 /* Returns false after responding. */
-static bool prepare(ApiCall *call, const KindDraft *draft, KindDraft *stored, StoredAlso *also)
+static bool prepare(ApiCall *call, const KindDraft *draft, KindDraft *stored, StoredExtra *also)
 {
     GitSource source;
     Error err;
@@ -216,18 +216,18 @@ static bool prepare(ApiCall *call, const KindDraft *draft, KindDraft *stored, St
 static void create(const Kind *kind, ApiCall *call, const KindDraft *draft)
 {
     KindDraft stored;
-    StoredAlso also;
+    StoredExtra also;
     if (prepare(call, draft, &stored, &also)) {
-        stored_create_also(kind, call, &stored, &also);
+        stored_create_with(kind, call, &stored, &also);
     }
 }
 
 static void update(const Kind *kind, ApiCall *call, const KindDraft *draft)
 {
     KindDraft stored;
-    StoredAlso also;
+    StoredExtra also;
     if (prepare(call, draft, &stored, &also)) {
-        stored_update_also(kind, call, &stored, &also);
+        stored_update_with(kind, call, &stored, &also);
     }
 }
 
@@ -369,9 +369,9 @@ void source_sync(ApiCall *call)
 /* --- Proposals ------------------------------------------------------------------------------- */
 
 enum {
-    KEY_OF_SOURCE,
-    KEY_OF_PROPOSAL,
-    KEYS_READ
+    KEY_SOURCE,
+    KEY_PROPOSAL,
+    KEY_COUNT
 };
 
 static bool decide_proposal(void *context, Change *change, Error *err)
@@ -379,12 +379,12 @@ static bool decide_proposal(void *context, Change *change, Error *err)
     SourceWrite *write = context;
     GitProposal present;
     Error ignored;
-    if (!change_has(change, KEY_OF_SOURCE)) {
+    if (!change_has(change, KEY_SOURCE)) {
         return error_set(err, ERROR_NOT_FOUND, "Source '%" STR_FMT "' not found",
                          STR_ARG(write->name));
     }
-    if (change_has(change, KEY_OF_PROPOSAL) &&
-        git_proposal_read(change_arena(change), change_value(change, KEY_OF_PROPOSAL), &present,
+    if (change_has(change, KEY_PROPOSAL) &&
+        git_proposal_read(change_arena(change), change_value(change, KEY_PROPOSAL), &present,
                           &ignored) &&
         git_proposal_is_busy(&present, loop_wall_ms(write->cluster_store.loop))) {
         return error_set(err, ERROR_CONFLICT,
@@ -392,7 +392,7 @@ static bool decide_proposal(void *context, Change *change, Error *err)
                          "; try again",
                          STR_ARG(present.requested_by));
     }
-    change_put(change, change_key(change, KEY_OF_PROPOSAL), write->text, 0);
+    change_put(change, change_key(change, KEY_PROPOSAL), write->text, 0);
     return true;
 }
 
@@ -405,7 +405,7 @@ void source_propose(ApiCall *call)
         return;
     }
     SourceWrite *write = write_new(call, call->part);
-    Str prefix = write->cluster_store.prefix, keys[KEYS_READ];
+    Str prefix = write->cluster_store.prefix, keys[KEY_COUNT];
     Buf text = buf_make_in(&write->arena, BUF_UNLIMITED);
     Change *change;
     proposal.time_ms = loop_wall_ms(write->cluster_store.loop);
@@ -413,11 +413,11 @@ void source_propose(ApiCall *call)
     git_proposal_print(&proposal, &text);
     write->text = buf_str(&text);
     write->requested = sync_requested;
-    keys[KEY_OF_SOURCE] = cluster_key_source(&write->arena, prefix, write->name);
-    keys[KEY_OF_PROPOSAL] = cluster_key_source_proposal(&write->arena, prefix, write->name);
+    keys[KEY_SOURCE] = cluster_key_source(&write->arena, prefix, write->name);
+    keys[KEY_PROPOSAL] = cluster_key_source_proposal(&write->arena, prefix, write->name);
     change_start(&(ChangeSpec){ .cluster_store = write->cluster_store,
                                 .keys = keys,
-                                .key_count = KEYS_READ,
+                                .key_count = KEY_COUNT,
                                 .decide = decide_proposal,
                                 .done = request_written,
                                 .context = write },

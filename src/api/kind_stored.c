@@ -194,21 +194,21 @@ typedef struct StoredWrite {
     int64_t revision; /* current revision; 0: does not exist */
     bool is_delete;
     StoredGuard guard; /* without keys: no guard */
-    StoredAlso also;   /* without a key: nothing */
+    StoredExtra extra; /* without a key: nothing */
 } StoredWrite;
 
 /* Replaces the data of an earlier object of this name. */
-static bool put_also(const StoredWrite *write, Change *change, Error *err)
+static bool put_extra(const StoredWrite *write, Change *change, Error *err)
 {
     uint32_t key = 1 + write->guard.key_count;
-    if (write->also.key.len == 0) {
+    if (write->extra.key.len == 0) {
         return true;
     }
-    if (write->revision > 0 && change_revision(change, key) != write->also.revision) {
+    if (write->revision > 0 && change_revision(change, key) != write->extra.revision) {
         return error_set(err, ERROR_CONFLICT,
                          "its secrets were changed in the meantime; try again");
     }
-    change_put(change, write->also.key, write->also.value, 0);
+    change_put(change, write->extra.key, write->extra.value, 0);
     return true;
 }
 
@@ -243,7 +243,7 @@ static bool decide(void *context, Change *change, Error *err)
         return error_set(err, ERROR_LIMIT, "a cluster can have %u %s; delete some first",
                          objects_max, write->kind->plural);
     }
-    if (!check_guard(write, change, err) || !put_also(write, change, err)) {
+    if (!check_guard(write, change, err) || !put_extra(write, change, err)) {
         return false;
     }
     if (write->is_delete) {
@@ -287,7 +287,7 @@ static StoredWrite *write_new(const Kind *kind, ApiCall *call, Str name, int64_t
 
 /* As many objects as allowed, of average size, always fit, so the total is computed only for larger
  * ones. What does not grow is accepted, so that a kind beyond its limit can be made smaller. */
-static bool has_room(const StoredWrite *write, Str key)
+static bool fits_limits(const StoredWrite *write, Str key)
 {
     const ClusterStore *cluster_store = call_store(write->call);
     StoredUsage most = stored_limits(write->kind);
@@ -313,7 +313,7 @@ static void write_start(StoredWrite *write)
     uint32_t key_count = 1 + write->guard.key_count;
     Change *change;
     keys[0] = key_of(kind, &write->arena, cluster_store->prefix, write->name);
-    if (!has_room(write, keys[0])) {
+    if (!fits_limits(write, keys[0])) {
         Error err;
         write_free(write);
         error_set(&err, ERROR_LIMIT, "%s of a cluster can have %zu MiB in total; delete some first",
@@ -324,8 +324,8 @@ static void write_start(StoredWrite *write)
     for (uint32_t i = 0; i < write->guard.key_count; i++) {
         keys[1 + i] = write->guard.keys[i];
     }
-    if (write->also.key.len > 0) {
-        keys[key_count++] = write->also.key;
+    if (write->extra.key.len > 0) {
+        keys[key_count++] = write->extra.key;
     }
     change_start(&(ChangeSpec){ .cluster_store = *cluster_store,
                                 .keys = keys,
@@ -338,24 +338,24 @@ static void write_start(StoredWrite *write)
                  &change);
 }
 
-static void set_also(StoredWrite *write, const StoredAlso *also)
+static void set_extra(StoredWrite *write, const StoredExtra *also)
 {
-    write->also = (StoredAlso){ arena_copy(&write->arena, also->key),
-                                arena_copy(&write->arena, also->value), also->revision };
+    write->extra = (StoredExtra){ arena_copy(&write->arena, also->key),
+                                  arena_copy(&write->arena, also->value), also->revision };
 }
 
 void stored_create(const Kind *kind, ApiCall *call, const KindDraft *draft)
 {
-    stored_create_also(kind, call, draft, &(StoredAlso){ 0 });
+    stored_create_with(kind, call, draft, &(StoredExtra){ 0 });
 }
 
 void stored_update(const Kind *kind, ApiCall *call, const KindDraft *draft)
 {
-    stored_update_also(kind, call, draft, &(StoredAlso){ 0 });
+    stored_update_with(kind, call, draft, &(StoredExtra){ 0 });
 }
 
-void stored_create_also(const Kind *kind, ApiCall *call, const KindDraft *draft,
-                        const StoredAlso *also)
+void stored_create_with(const Kind *kind, ApiCall *call, const KindDraft *draft,
+                        const StoredExtra *also)
 {
     char uuid[OBJECT_UUID_TEXT + 1];
     int64_t now_ms = loop_wall_ms(call_store(call)->loop);
@@ -368,12 +368,12 @@ void stored_create_also(const Kind *kind, ApiCall *call, const KindDraft *draft,
                              (long long)now_ms),
                 uuid);
     write->record = record_text(&write->arena, draft, uuid, now_ms, NULL);
-    set_also(write, also);
+    set_extra(write, also);
     write_start(write);
 }
 
-void stored_update_also(const Kind *kind, ApiCall *call, const KindDraft *draft,
-                        const StoredAlso *also)
+void stored_update_with(const Kind *kind, ApiCall *call, const KindDraft *draft,
+                        const StoredExtra *also)
 {
     Error err;
     /* Only a key written directly to the store can have such a name. */
@@ -387,7 +387,7 @@ void stored_update_also(const Kind *kind, ApiCall *call, const KindDraft *draft,
     created_ms = created_ms == 0 ? loop_wall_ms(call_store(call)->loop) : created_ms;
     write->record =
         record_text(&write->arena, draft, draft->present->uuid, created_ms, draft->present);
-    set_also(write, also);
+    set_extra(write, also);
     write_start(write);
 }
 

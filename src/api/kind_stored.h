@@ -32,14 +32,14 @@ bool stored_get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str
 void stored_create(const Kind *kind, ApiCall *call, const KindDraft *draft);
 void stored_update(const Kind *kind, ApiCall *call, const KindDraft *draft);
 /* The same, and writes another record in the same transaction. */
-typedef struct StoredAlso {
+typedef struct StoredExtra {
     Str key, value;
     int64_t revision; /* that it must still have when an object is updated; 0: it must not exist */
-} StoredAlso;
-void stored_create_also(const Kind *kind, ApiCall *call, const KindDraft *draft,
-                        const StoredAlso *also);
-void stored_update_also(const Kind *kind, ApiCall *call, const KindDraft *draft,
-                        const StoredAlso *also);
+} StoredExtra;
+void stored_create_with(const Kind *kind, ApiCall *call, const KindDraft *draft,
+                        const StoredExtra *also);
+void stored_update_with(const Kind *kind, ApiCall *call, const KindDraft *draft,
+                        const StoredExtra *also);
 void stored_remove(const Kind *kind, ApiCall *call, const KindItem *present);
 /* Removes the object if `allows` accepts the revisions of other keys, in the same transaction.
  * `revisions` has 0 for missing keys. */

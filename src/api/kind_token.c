@@ -10,8 +10,8 @@
 #include "base/utc.h"
 #include "lang/duration.h"
 
-#define JOIN_LIFE_MS   ((int64_t)60 * 60 * 1000)
-#define ACCESS_LIFE_MS ((int64_t)8 * 60 * 60 * 1000)
+#define JOIN_LIFETIME_MS   ((int64_t)60 * 60 * 1000)
+#define ACCESS_LIFETIME_MS ((int64_t)8 * 60 * 60 * 1000)
 
 /* --- Objects --------------------------------------------------------------------------------- */
 
@@ -239,7 +239,7 @@ static void create_join(ApiCall *call, Value spec)
     tokens_create(call_store(call),
                   &(TokenRequest){ .kind = TOKEN_JOIN,
                                    .label = value_get_text(spec, "description"),
-                                   .lifetime_ms = field_lifetime(spec, JOIN_LIFE_MS),
+                                   .lifetime_ms = field_lifetime(spec, JOIN_LIFETIME_MS),
                                    .uses = uses == NULL ? 1 : (uint32_t)uses->integer },
                   on_created, call);
 }
@@ -262,7 +262,7 @@ static void create_access(ApiCall *call, Value spec)
         tokens_create(&settings->cluster_store,
                       &(TokenRequest){ .kind = TOKEN_API,
                                        .label = value_get_text(spec, "description"),
-                                       .lifetime_ms = field_lifetime(spec, ACCESS_LIFE_MS),
+                                       .lifetime_ms = field_lifetime(spec, ACCESS_LIFETIME_MS),
                                        .roles = roles,
                                        .role_count = names->list->len,
                                        .created_by = str_from_c(call->caller.principal.who) },

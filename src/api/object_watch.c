@@ -83,7 +83,7 @@ static void names_put(NameTable *table, Str name, int64_t revision)
 }
 
 /* The number of a log entry, which is its name. */
-static int64_t number_of(Str name)
+static int64_t parse_sequence(Str name)
 {
     int64_t number;
     return str_to_i64(name, &number) ? number : 0;
@@ -172,7 +172,7 @@ static bool was_sent(const ObjectWatch *watch, const FeedChange *change)
 {
     KindItem before = { .name = change->name,
                         .labels = change->old_labels,
-                        .hides_labels = change->had_hidden_labels };
+                        .labels_unreadable = change->had_hidden_labels };
     return change->existed && is_visible(watch, &before);
 }
 
@@ -183,7 +183,7 @@ static void put_object(ObjectWatch *watch, Arena *arena, Buf *out, WatchType typ
     object_print(arena, &json, watch->kind, item);
     watch_event_put(out, watch->format, type, item->revision, false, buf_str(&json));
     if (watch->kind->is_log) {
-        watch->last = number_of(item->name);
+        watch->last = parse_sequence(item->name);
     } else if (!feed_has(watch->member.feed, item->name, item->revision)) {
         names_put(&watch->ahead, item->name, item->revision);
     }
@@ -193,7 +193,7 @@ static void put_object(ObjectWatch *watch, Arena *arena, Buf *out, WatchType typ
 static void on_log_entry(ObjectWatch *watch, FeedChange *change)
 {
     InitialRead *initial = watch->initial;
-    int64_t number = number_of(change->name);
+    int64_t number = parse_sequence(change->name);
     if (number <= watch->last || change->item == NULL) {
         return;
     }
@@ -472,7 +472,7 @@ static void on_history_batch(void *context, const StoreBatch *batch)
         for (uint32_t k = 0; k < count; k++) {
             if (watch->name.len == 0 || str_eq(watch->name, names[k])) {
                 names_put(&initial->changed, names[k],
-                          watch->kind->is_log ? number_of(names[k]) : 0);
+                          watch->kind->is_log ? parse_sequence(names[k]) : 0);
             }
         }
     }

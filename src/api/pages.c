@@ -102,7 +102,7 @@ static void respond_file(ApiCall *call, const UiFile *file)
     }
 }
 
-bool pages_answer(ApiCall *call)
+bool pages_respond(ApiCall *call)
 {
     const Http1Head *head = http_request_head(call->request);
     const UiFile *file = ui_find(head->path);

@@ -5,4 +5,4 @@
 #include "api/call.h"
 
 /* Returns false, without side effects, if there is no such page. Otherwise responds. */
-bool pages_answer(ApiCall *call);
+bool pages_respond(ApiCall *call);

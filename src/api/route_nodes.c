@@ -46,7 +46,7 @@ typedef struct PingRequest {
     int64_t since_ms;
 } PingRequest;
 
-static void respond_silent(const PingRequest *request)
+static void respond_node_silent(const PingRequest *request)
 {
     ApiCall *call = request->call;
     Error err;
@@ -79,7 +79,7 @@ static void on_ping(void *context, const SessionPing *result, const Error *err)
         return;
     }
     if (is_silent) {
-        respond_silent(request);
+        respond_node_silent(request);
         return;
     }
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);

@@ -306,6 +306,6 @@ void pki_rotate(ApiCall *call)
     switch (action) {
     case ROTATE_BEGIN: authority_begin(authority, call_done, call); break;
     case ROTATE_ABORT: authority_revert(authority, call_done, call); break;
-    case ROTATE_WITHOUT: authority_exclude(authority, node, call_done, call); break;
+    case ROTATE_SKIP_NODE: authority_exclude(authority, node, call_done, call); break;
     }
 }

@@ -281,7 +281,7 @@ bool cluster_exchange_at(const Invocation *invocation, const ClusterEndpoint *en
         .method = request->method,
         .target = arena_copy_c(arena, request->target),
         .body = request->body,
-        .answer_max = request->response_max > 0 ? request->response_max : CLUSTER_RESPONSE_MAX,
+        .response_max = request->response_max > 0 ? request->response_max : CLUSTER_RESPONSE_MAX,
         .timeout_ms = request->timeout_ms,
         .done = on_done,
         .context = &exchange,
@@ -293,7 +293,7 @@ bool cluster_exchange_at(const Invocation *invocation, const ClusterEndpoint *en
             request->content_type == NULL ? "application/json" : request->content_type;
     }
     if (handler != NULL) {
-        options.answer_max = UINT64_MAX;
+        options.response_max = UINT64_MAX;
         options.piece = on_chunk;
         options.idle_timeout_ms = handler->idle_timeout_ms;
     }

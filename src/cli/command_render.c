@@ -105,7 +105,7 @@ static bool render_template(SiteView *view, const char *path, Rendered *rendered
         arena_format(invocation->arena, "%s/templates/", invocation_text(invocation, "site"));
     name = str_starts(name, site_path) ? str_from_offset(name, site_path.len) : name;
     if (site_files_load_template(view->files, name, invocation->arena, &ignored)) {
-        return scope_render_alone(view->scope, name, NULL, rendered, &inputs->problems);
+        return scope_render_standalone(view->scope, name, NULL, rendered, &inputs->problems);
     }
     uint16_t id = inputs_read(inputs, path, SITE_FILE_MAX);
     if (id == SOURCE_NONE) {
@@ -113,8 +113,8 @@ static bool render_template(SiteView *view, const char *path, Rendered *rendered
         return false;
     }
     const Source *source = sources_get(&inputs->sources, id);
-    return scope_render_alone(view->scope, source->name, &source->text, rendered,
-                              &inputs->problems);
+    return scope_render_standalone(view->scope, source->name, &source->text, rendered,
+                                   &inputs->problems);
 }
 
 static int render_for_node(Invocation *invocation, const char *site)

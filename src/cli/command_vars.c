@@ -199,12 +199,12 @@ static Str winning_locations(SiteView *view, Str name)
     VariableDefinition *definitions;
     uint32_t count;
     Str path = arena_format(arena, "['%" STR_FMT "']", STR_ARG(name));
-    if (!variables_why(scope_variables(view->scope), path, &definitions, &count)) {
+    if (!variables_explain(scope_variables(view->scope), path, &definitions, &count)) {
         return STR("-");
     }
     Buf locations = buf_make_in(arena, BUF_UNLIMITED);
     for (uint32_t i = 0; i < count; i++) {
-        if (definitions[i].wins) {
+        if (definitions[i].is_effective) {
             buf_put(&locations, locations.len == 0 ? STR_EMPTY : STR(", "));
             buf_put(&locations, definition_location(view, &definitions[i]));
         }
@@ -235,7 +235,7 @@ static int vars_list(SiteView *view, Str key)
 
 static const char *definition_effect(const VariableDefinition *definition)
 {
-    return !definition->wins                     ? "overridden"
+    return !definition->is_effective             ? "overridden"
            : definition->shadows                 ? "overrides"
            : definition->value.kind == VALUE_MAP ? "merged"
                                                  : "wins";
@@ -275,7 +275,7 @@ static Value why_value(SiteView *view, Str key, const VariableDefinition *defini
         set(view, map, "kind", value_string(str_from_c(layer_kind_name(definition->layer->kind))));
         set_location(view, map, definition->value);
         set(view, map, "value", redact(view, definition->value));
-        set(view, map, "wins", value_bool(definition->wins));
+        set(view, map, "wins", value_bool(definition->is_effective));
         set(view, map, "hides", value_bool(definition->shadows));
         Value from = value_null();
         if (definition->layer->kind == LAYER_SITE) {
@@ -300,7 +300,7 @@ static int vars_why(SiteView *view, Str key)
     Variables *variables = scope_variables(view->scope);
     VariableDefinition *definitions;
     uint32_t count;
-    if (!variables_why(variables, key, &definitions, &count)) {
+    if (!variables_explain(variables, key, &definitions, &count)) {
         add_other_nodes_hint(view, key);
         return site_view_report(view);
     }

@@ -174,7 +174,8 @@ void kind_print_table(const Invocation *invocation, const Kind *kind, const List
     for (uint32_t i = 0; i < items->len; i++) {
         table_add(&table, object_name(items->items[i]));
         for (uint32_t k = 0; k < count; k++) {
-            table_add(&table, kind_cell(arena, items->items[i], shown[k].path, shown[k].none));
+            table_add(&table,
+                      kind_cell(arena, items->items[i], shown[k].path, shown[k].placeholder));
         }
     }
     table_print(&table, invocation->out);
@@ -191,7 +192,7 @@ Str kind_line(const Invocation *invocation, Arena *arena, const Kind *kind, Str 
     }
     buf_put(&text, object_name(object));
     for (uint32_t i = 0; i < count; i++) {
-        Str cell = kind_cell(arena, object, shown[i].path, shown[i].none);
+        Str cell = kind_cell(arena, object, shown[i].path, shown[i].placeholder);
         buf_put_format(&text, "  %" STR_FMT, STR_ARG(cell));
     }
     return buf_str(&text);

@@ -74,7 +74,7 @@ bool server_ca_fetch(Arena *arena, const Address *server, Str pin, int64_t timeo
                                                        .tls_host = server->host,
                                                        .method = "GET",
                                                        .target = "/v1/health",
-                                                       .answer_max = HEALTH_MAX,
+                                                       .response_max = HEALTH_MAX,
                                                        .timeout_ms = timeout_ms,
                                                        .done = done,
                                                        .context = &request });

@@ -78,7 +78,7 @@ static bool load_scope(SiteView *view)
                        .node = &view->node,
                        .version = EDEN_VERSION,
                        .modules = view->extensions.table,
-                       .ask = { view->host, macro_ask_host },
+                       .ask = { view->host, macro_query_host },
                        .etc = view->config };
     load.files = invocation_texts(invocation, "vars", &load.file_count);
     load.defines = invocation_texts(invocation, "define", &load.define_count);

@@ -26,7 +26,7 @@
 
 enum {
     READ_PIECE = 16 << 10, /* one full TLS record */
-    READS_AT_ONCE = 4,     /* then other connections are served */
+    READ_BATCH = 4,        /* then other connections are served */
 };
 
 enum {
@@ -52,14 +52,14 @@ static const SmState states[] = {
 static const SmTable state_table = { "connection", states, COUNT_OF(states), NULL };
 
 /* Needed only until a client's connection is established. */
-typedef struct Opening {
+typedef struct ConnectAttempt {
     Address address;
     char tls_host[ADDRESS_HOST_MAX + 1];
     Resolve *resolve;
     SocketAddress candidates[RESOLVE_MAX];
     uint32_t count, next;
     Error error; /* error of the last candidate address */
-} Opening;
+} ConnectAttempt;
 
 struct Connection {
     Loop *loop;
@@ -70,7 +70,7 @@ struct Connection {
     Watch *watch;
     TlsContext *tls_context;
     TlsStream *tls;
-    Opening *opening;
+    ConnectAttempt *opening;
     Error *failure; /* reported in the next iteration of the loop */
     LoopTimer timer;
     LoopTask task;
@@ -217,7 +217,7 @@ static void read_peer(Connection *connection)
 /* Called when the socket is connected. */
 static void start_protocol(Connection *connection)
 {
-    Opening *opening = connection->opening;
+    ConnectAttempt *opening = connection->opening;
     Error err = { 0 };
     read_peer(connection);
     if (connection->tls_context == NULL) {
@@ -275,7 +275,7 @@ static void close_descriptor(Connection *connection)
 
 static void connect_next(Connection *connection)
 {
-    Opening *opening = connection->opening;
+    ConnectAttempt *opening = connection->opening;
     while (opening->next < opening->count) {
         sm_move(&connection->sm, STATE_CONNECTING);
         if (connect_to(connection, &opening->candidates[opening->next++], &opening->error)) {
@@ -310,7 +310,7 @@ static void resolved(void *context, const SocketAddress *addresses, uint32_t cou
                      const Error *err)
 {
     Connection *connection = context;
-    Opening *opening = connection->opening;
+    ConnectAttempt *opening = connection->opening;
     connection->busy++;
     opening->resolve = NULL;
     opening->count = count;
@@ -322,7 +322,7 @@ static void resolved(void *context, const SocketAddress *addresses, uint32_t cou
 
 static void open_now(Connection *connection)
 {
-    Opening *opening = connection->opening;
+    ConnectAttempt *opening = connection->opening;
     if (opening == NULL) {
         start_protocol(connection);
     } else if (opening->address.kind == ADDRESS_NAME) {
@@ -358,7 +358,7 @@ static TlsResult read_plain(const Connection *connection, char *to, size_t room,
 static void read_some(Connection *connection)
 {
     char piece[READ_PIECE];
-    for (int i = 0; i < READS_AT_ONCE; i++) {
+    for (int i = 0; i < READ_BATCH; i++) {
         Error err = { 0 };
         size_t count;
         TlsResult result = connection->tls != NULL
@@ -517,7 +517,7 @@ static Connection *connection_new(const ConnectionOptions *options, int descript
 Connection *connection_connect(const ConnectionOptions *options, const Address *address)
 {
     Connection *connection = connection_new(options, -1);
-    Opening *opening = memory_new(sizeof *opening);
+    ConnectAttempt *opening = memory_new(sizeof *opening);
     opening->address = *address;
     if (options->tls_host != NULL) {
         snprintf(opening->tls_host, sizeof opening->tls_host, "%s", options->tls_host);
@@ -544,8 +544,8 @@ void connection_free(Connection *connection)
     }
     connection->freed = true;
     release(connection);
-    if (connection->owner.gone != NULL) {
-        connection->owner.gone(connection->owner.owner, connection);
+    if (connection->owner.freed != NULL) {
+        connection->owner.freed(connection->owner.owner, connection);
     }
     if (connection->busy == 0) {
         free(connection);

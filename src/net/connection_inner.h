@@ -4,7 +4,7 @@
 #include "net/connection.h"
 
 typedef struct ConnectionOwner {
-    void (*gone)(void *owner, Connection *connection); /* called from connection_free */
+    void (*freed)(void *owner, Connection *connection); /* called from connection_free */
     void *owner;
 } ConnectionOwner;
 

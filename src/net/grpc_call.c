@@ -87,7 +87,7 @@ static void leave(GrpcCall *call)
 void grpc_call_release(GrpcCall *call)
 {
     call->busy++;
-    call->over = true;
+    call->ended = true;
     loop_timer_stop(&call->timer);
     loop_task_stop(call->session->loop, &call->resume);
     drop_input(call);
@@ -97,7 +97,7 @@ void grpc_call_release(GrpcCall *call)
 
 void grpc_call_report_end(GrpcCall *call, GrpcStatus status, Str text)
 {
-    call->over = true;
+    call->ended = true;
     /* The final response of a server's call has its own timeout. */
     if (!call->finished || call->stream.is_closed) {
         loop_timer_stop(&call->timer);
@@ -190,7 +190,7 @@ static void deliver_message(GrpcCall *call, Str message)
 static void decode_bytes(GrpcCall *call, Str bytes)
 {
     Str rest = bytes;
-    while (rest.len > 0 && !call->over && !call->paused) {
+    while (rest.len > 0 && !call->ended && !call->paused) {
         Error err = { 0 };
         bool complete;
         Str message;
@@ -201,11 +201,11 @@ static void decode_bytes(GrpcCall *call, Str bytes)
         } else if (complete) {
             deliver_message(call, message);
             grpc_decoder_discard(&call->decoder); /* the call may wait for long */
-        } else if (!charge(call, grpc_decoder_held(&call->decoder))) {
+        } else if (!charge(call, grpc_decoder_buffered(&call->decoder))) {
             grpc_call_break(call, GRPC_RESOURCE_EXHAUSTED, "too many bytes in flight");
         }
     }
-    if (call->over) {
+    if (call->ended) {
         rest = STR_EMPTY;
     } else if (!grpc_decoder_has_partial(&call->decoder)) {
         charge(call, 0);
@@ -222,7 +222,7 @@ static void received(void *context, Http2Stream *stream, Str bytes)
 {
     GrpcSession *session = context;
     GrpcCall *call = grpc_call_of(stream);
-    if (call->over || call->handler == NULL) {
+    if (call->ended || call->handler == NULL) {
         http2_stream_consumed(stream, bytes.len);
         return;
     }
@@ -240,7 +240,7 @@ static void received(void *context, Http2Stream *stream, Str bytes)
 
 static void report_peer_end(GrpcCall *call)
 {
-    if (call->over || call->handler == NULL) {
+    if (call->ended || call->handler == NULL) {
         return;
     }
     if (grpc_decoder_has_partial(&call->decoder)) {
@@ -268,7 +268,7 @@ static void resume_now(void *context)
 {
     GrpcCall *call = context;
     GrpcSession *session = call->session;
-    if (call->over || call->paused) {
+    if (call->ended || call->paused) {
         return;
     }
     session_enter(session);
@@ -291,7 +291,7 @@ void grpc_call_pause(GrpcCall *call)
 
 void grpc_call_resume(GrpcCall *call)
 {
-    if (call->paused && !call->over) {
+    if (call->paused && !call->ended) {
         call->paused = false;
         if (call->input.len > 0) {
             loop_defer(call->session->loop, &call->resume);
@@ -308,14 +308,14 @@ static const Http2Header answer_headers[] = {
 
 bool grpc_call_is_writable(const GrpcCall *call)
 {
-    return !call->over && !call->finished && !call->stream.ending && !call->stream.is_closed &&
+    return !call->ended && !call->finished && !call->stream.ending && !call->stream.is_closed &&
            http2_stream_queued(&call->stream) < call->session->limits.queue_max &&
            http2_queued(call->session->http2) < call->session->limits.session_max;
 }
 
 bool grpc_call_send(GrpcCall *call, Str message, Error *err)
 {
-    if (call->over || call->finished || call->stream.ending || call->stream.is_closed) {
+    if (call->ended || call->finished || call->stream.ending || call->stream.is_closed) {
         return error_set(err, ERROR_UNAVAILABLE, "the call no longer accepts messages");
     }
     if (!grpc_call_is_writable(call)) {
@@ -344,7 +344,7 @@ static bool has_space(const GrpcSession *session)
 
 static bool has_space_again(const GrpcCall *call)
 {
-    return call->full && !call->over &&
+    return call->full && !call->ended &&
            http2_stream_queued(&call->stream) <= call->session->limits.queue_max / 2;
 }
 
@@ -387,7 +387,7 @@ static void sent(void *context, Http2Stream *stream)
 void grpc_call_finish(GrpcCall *call, GrpcStatus status, Str text)
 {
     BUG_IF(!call->is_server);
-    if (call->finished || call->over || call->stream.is_closed) {
+    if (call->finished || call->ended || call->stream.is_closed) {
         return;
     }
     call->finished = true;
@@ -417,12 +417,12 @@ void grpc_call_finish(GrpcCall *call, GrpcStatus status, Str text)
 
 void grpc_call_fail(GrpcCall *call, const Error *err)
 {
-    grpc_call_finish(call, grpc_status_of(err->kind), str_from_c(err->text));
+    grpc_call_finish(call, grpc_status_from_error(err->kind), str_from_c(err->text));
 }
 
 void grpc_call_end_sending(GrpcCall *call)
 {
-    if (!call->over) {
+    if (!call->ended) {
         http2_end(&call->stream, NULL, 0);
     }
 }
@@ -430,8 +430,8 @@ void grpc_call_end_sending(GrpcCall *call)
 void grpc_call_cancel(GrpcCall *call)
 {
     call->end_reported = true;
-    if (!call->over) {
-        call->over = true;
+    if (!call->ended) {
+        call->ended = true;
         loop_timer_stop(&call->timer);
         loop_task_stop(call->session->loop, &call->resume);
         drop_input(call);
@@ -477,7 +477,7 @@ static void headers_arrived(void *context, Http2Stream *stream, const Http2Heade
 {
     GrpcSession *session = context;
     GrpcCall *call = grpc_call_of(stream);
-    if (!call->over) {
+    if (!call->ended) {
         session_enter(session);
         call->busy++;
         session->side->headers(call, headers);
@@ -511,7 +511,7 @@ static void over(void *context, const Error *why)
 {
     GrpcSession *session = context;
     session_enter(session);
-    session->side->over(session, why);
+    session->side->session_closed(session, why);
     session_leave(session);
 }
 
@@ -523,7 +523,7 @@ static const Http2Events grpc_http2_events = {
     .sent = sent,
     .closed = closed,
     .ready = ready,
-    .over = over,
+    .connection_closed = over,
 };
 
 GrpcSession *grpc_session_new(Connection *connection, const Http2Options *http2,

@@ -64,7 +64,7 @@ static void on_headers(GrpcCall *call, const Http2Headers *headers)
         if (!str_eq(http_status, STR("200"))) {
             read_status(call, headers);
             if (!call->has_status) {
-                grpc_call_break(call, grpc_status_of_http(http_status),
+                grpc_call_break(call, grpc_status_from_http(http_status),
                                 "the server responded with an HTTP error");
             }
             return;
@@ -101,7 +101,7 @@ static void closed(GrpcCall *call, uint32_t code)
     } else if (call->session->owner == NULL) {
         grpc_call_report_end(call, GRPC_CANCELLED, STR("the client was closed"));
     } else {
-        grpc_call_report_end(call, grpc_status_of_reset(code), STR("the stream was reset"));
+        grpc_call_report_end(call, grpc_status_from_reset(code), STR("the stream was reset"));
     }
 }
 
@@ -113,7 +113,7 @@ static void ready(GrpcSession *session)
     }
 }
 
-static void session_over(GrpcSession *session, const Error *why)
+static void session_closed(GrpcSession *session, const Error *why)
 {
     GrpcClient *client = session->owner;
     if (client == NULL) {
@@ -133,7 +133,7 @@ static const GrpcSide side = {
     .peer_ended = peer_ended,
     .closed = closed,
     .ready = ready,
-    .over = session_over,
+    .session_closed = session_closed,
 };
 
 /* --- Lifecycle ------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
 #include "base/bug.h"
 
 enum {
-    KEEP = 4 << 10 /* capacity that is retained for the next message */
+    RETAINED_MAX = 4 << 10 /* capacity that is retained for the next message */
 };
 
 void grpc_decoder_init(GrpcDecoder *decoder, uint32_t message_max)
@@ -18,7 +18,7 @@ void grpc_decoder_clear(GrpcDecoder *decoder)
 
 void grpc_decoder_discard(GrpcDecoder *decoder)
 {
-    if (decoder->message.cap > KEEP) {
+    if (decoder->message.cap > RETAINED_MAX) {
         buf_clear(&decoder->message);
     } else {
         buf_reset(&decoder->message);

@@ -31,7 +31,7 @@ MUST_CHECK bool grpc_decoder_next(GrpcDecoder *decoder, Str *input, bool *comple
 /* Discards the last message, which is complete: otherwise its memory is held until the next one. */
 void grpc_decoder_discard(GrpcDecoder *decoder);
 /* Bytes buffered. */
-static inline size_t grpc_decoder_held(const GrpcDecoder *decoder)
+static inline size_t grpc_decoder_buffered(const GrpcDecoder *decoder)
 {
     return decoder->message.len;
 }

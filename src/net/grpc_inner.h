@@ -29,7 +29,7 @@ typedef struct GrpcSide {
     void (*peer_ended)(GrpcCall *call);
     void (*closed)(GrpcCall *call, uint32_t code);
     void (*ready)(GrpcSession *session);
-    void (*over)(GrpcSession *session, const Error *why);
+    void (*session_closed)(GrpcSession *session, const Error *why);
 } GrpcSide;
 
 /* One connection. */
@@ -68,7 +68,7 @@ struct GrpcCall {
     uint32_t busy;
     GrpcStatus status; /* on clients: the status in the trailers */
     char *text;
-    bool is_server, answered, finished, over, paused, full, has_status, peer_ended, end_reported;
+    bool is_server, answered, finished, ended, paused, full, has_status, peer_ended, end_reported;
     bool has_response, released;
 };
 

@@ -90,7 +90,8 @@ static bool authorize(GrpcCall *call, const GrpcMethod *method)
     }
     bool is_known = peer->is_local || peer->tls.has_identity;
     refuse(call,
-           err.kind == ERROR_DENIED && !is_known ? GRPC_UNAUTHENTICATED : grpc_status_of(err.kind),
+           err.kind == ERROR_DENIED && !is_known ? GRPC_UNAUTHENTICATED
+                                                 : grpc_status_from_error(err.kind),
            err.text);
     return false;
 }
@@ -206,7 +207,7 @@ static void ready(GrpcSession *session)
 {
 }
 
-static void session_over(GrpcSession *session, const Error *why)
+static void session_closed(GrpcSession *session, const Error *why)
 {
     log_debug("connection closed", LOG_C("reason", why->text));
     remove_session(session->owner, session);
@@ -217,7 +218,7 @@ static const GrpcSide side = {
     .peer_ended = peer_ended,
     .closed = closed,
     .ready = ready,
-    .over = session_over,
+    .session_closed = session_closed,
 };
 
 /* Limits one node, or anyone who obtained its key, so that it cannot use up the connections of the

@@ -47,7 +47,7 @@ static const ErrorKind of_status[] = {
     [GRPC_UNAUTHENTICATED] = ERROR_DENIED,
 };
 
-GrpcStatus grpc_status_of(ErrorKind kind)
+GrpcStatus grpc_status_from_error(ErrorKind kind)
 {
     return (size_t)kind < COUNT_OF(of_kind) ? of_kind[kind] : GRPC_INTERNAL;
 }
@@ -58,7 +58,7 @@ ErrorKind grpc_status_kind(GrpcStatus status)
 }
 
 /* The mapping of HTTP status codes that gRPC specifies. */
-GrpcStatus grpc_status_of_http(Str http_status)
+GrpcStatus grpc_status_from_http(Str http_status)
 {
     static const struct {
         const char *http;
@@ -77,7 +77,7 @@ GrpcStatus grpc_status_of_http(Str http_status)
     return GRPC_UNKNOWN;
 }
 
-GrpcStatus grpc_status_of_reset(uint32_t code)
+GrpcStatus grpc_status_from_reset(uint32_t code)
 {
     static const GrpcStatus rows[] = {
         [0] = GRPC_INTERNAL,           [7] = GRPC_UNAVAILABLE, [8] = GRPC_CANCELLED,

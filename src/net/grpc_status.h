@@ -32,12 +32,12 @@ enum {
 DECLARE_ENUM_NAMES(GrpcStatus, grpc_status)
 
 /* The status for an error of ours, and the reverse. GRPC_OK is not an error. */
-GrpcStatus grpc_status_of(ErrorKind kind);
+GrpcStatus grpc_status_from_error(ErrorKind kind);
 ErrorKind grpc_status_kind(GrpcStatus status);
 /* For a response without a gRPC status, from its HTTP status. */
-GrpcStatus grpc_status_of_http(Str http_status);
+GrpcStatus grpc_status_from_http(Str http_status);
 /* For a stream that the peer reset; maps the error codes of RFC 9113. */
-GrpcStatus grpc_status_of_reset(uint32_t code);
+GrpcStatus grpc_status_from_reset(uint32_t code);
 /* Unknown numbers become GRPC_UNKNOWN. Fails for anything but a number. */
 bool grpc_status_parse(Str digits, GrpcStatus *out);
 

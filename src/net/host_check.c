@@ -37,7 +37,7 @@ bool host_is_own(const HostRules *rules, Str host)
             return true;
         }
     }
-    if (!parse(rules->own, &own)) {
+    if (!parse(rules->local_address, &own)) {
         return false;
     }
     return requested.kind == ADDRESS_IP

@@ -11,7 +11,8 @@
 typedef struct HostRules {
     const Str *names; /* names and IP addresses; a port after them is ignored */
     uint32_t name_count;
-    Str own; /* local address of the connection: "10.0.0.1:1338", "[::1]:1338"; may be empty */
+    /* local address of the connection: "10.0.0.1:1338", "[::1]:1338"; may be empty */
+    Str local_address;
 } HostRules;
 
 /* `host` is the value of Host or ":authority", with or without a port. The port is not compared,

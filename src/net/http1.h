@@ -71,13 +71,13 @@ typedef struct Http1Reader {
     uint64_t body_max;
     Http1Head head;
     Str data;
-    int refusal; /* after a failure: the status with which to answer the request */
+    int error_status; /* after a failure: the status with which to answer the request */
     /* the next response answers a HEAD request: it may have a length but has no body */
     bool bodyless;
     Buf text; /* the head as received so far */
     Buf line; /* the incomplete line of a chunk */
     uint8_t state;
-    uint64_t left;       /* remaining bytes of the body or chunk */
+    uint64_t remaining;  /* remaining bytes of the body or chunk */
     uint64_t body_bytes; /* received bytes of the body */
 } Http1Reader;
 

@@ -116,7 +116,7 @@ static bool refuse(Http1Reader *reader, int status, Error *err, ErrorKind kind, 
     char text[200];
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    reader->refusal = status;
+    reader->error_status = status;
     reader->state = STATE_FAILED;
     return error_set(err, kind, "%s", text);
 }
@@ -469,7 +469,7 @@ static void begin_body(Http1Reader *reader)
         [HTTP1_BODY_UNTIL_CLOSE] = STATE_UNTIL_CLOSE,
     };
     reader->state = states[reader->head.body];
-    reader->left = reader->head.length;
+    reader->remaining = reader->head.length;
 }
 
 static bool read_head(Http1Reader *reader, Str *bytes, Http1Event *event, Error *err)
@@ -511,9 +511,9 @@ static bool emit_data(Http1Reader *reader, Str *bytes, size_t len, Http1Event *e
 static bool read_counted(Http1Reader *reader, Str *bytes, uint8_t after, Http1Event *event,
                          Error *err)
 {
-    size_t len = bytes->len < reader->left ? bytes->len : (size_t)reader->left;
-    reader->left -= len;
-    if (reader->left == 0) {
+    size_t len = bytes->len < reader->remaining ? bytes->len : (size_t)reader->remaining;
+    reader->remaining -= len;
+    if (reader->remaining == 0) {
         reader->state = after;
     }
     return emit_data(reader, bytes, len, event, err);
@@ -536,7 +536,7 @@ static bool read_chunk_size(Http1Reader *reader, Str line, Error *err)
     if (digits < line.len) {
         return refuse_bad(reader, err, "unexpected data after a chunk size");
     }
-    reader->left = size;
+    reader->remaining = size;
     reader->state = size == 0 ? STATE_TRAILER : STATE_CHUNK;
     return true;
 }

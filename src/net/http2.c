@@ -68,19 +68,19 @@ static void stop(Http2 *http2)
 
 static void close_with(Http2 *http2, const Error *why)
 {
-    if (http2->is_over || http2->freed) {
+    if (http2->is_closed || http2->freed) {
         return;
     }
     Error reason = *why;
     if (http2->abort_reason != NULL) {
         error_set(&reason, ERROR_UNAVAILABLE, "%s", http2->abort_reason);
     }
-    http2->is_over = true;
+    http2->is_closed = true;
     http2->end_reason = reason.text;
     stop(http2);
     close_streams(http2, HTTP2_REFUSED_STREAM);
     if (!http2->freed) {
-        http2->options.events->over(http2->options.context, &reason);
+        http2->options.events->connection_closed(http2->options.context, &reason);
     }
     http2->end_reason = NULL;
 }
@@ -109,7 +109,7 @@ static void finish(Http2 *http2)
 
 void http2_abort(Http2 *http2, uint32_t code, const char *reason)
 {
-    if (!http2->finishing && !http2->is_over && !http2->freed && http2->abort_reason == NULL) {
+    if (!http2->finishing && !http2->is_closed && !http2->freed && http2->abort_reason == NULL) {
         http2->abort_reason = reason;
         http2->terminated = true;
         nghttp2_session_terminate_session(http2->session, code);
@@ -124,17 +124,17 @@ static void note_progress(Http2 *http2)
     size_t unsent = connection_unsent(http2->connection);
     if (unsent == 0) {
         http2->unsent_ms = 0;
-    } else if (http2->unsent_ms == 0 || unsent < http2->unsent_then) {
+    } else if (http2->unsent_ms == 0 || unsent < http2->unsent_before) {
         http2->unsent_ms = loop_now_ms(http2->loop);
     }
-    http2->unsent_then = unsent;
+    http2->unsent_before = unsent;
 }
 
 /* Frames are created only as fast as the kernel accepts them; the rest waits in the streams. */
 static void flush(Http2 *http2)
 {
     char piece[HTTP2_WRITE_PIECE];
-    if (!http2->connected || http2->is_over || http2->finishing || http2->freed) {
+    if (!http2->connected || http2->is_closed || http2->finishing || http2->freed) {
         return;
     }
     http2->busy++;
@@ -178,7 +178,7 @@ void http2_flush_later(Http2 *http2)
 {
     if (http2->piece != NULL) {
         http2->flush_again = true;
-    } else if (!http2->is_over && !http2->freed && !http2->receiving) {
+    } else if (!http2->is_closed && !http2->freed && !http2->receiving) {
         loop_defer(http2->loop, &http2->flush);
     }
 }
@@ -197,7 +197,7 @@ static void connection_became_ready(void *context)
 static void connection_received(void *context, Str bytes)
 {
     Http2 *http2 = context;
-    if (http2->finishing || http2->is_over || http2->freed) {
+    if (http2->finishing || http2->is_closed || http2->freed) {
         return;
     }
     http2->busy++;
@@ -275,19 +275,19 @@ static void check_keepalive(void *context)
         disconnect(http2, "the peer has stopped reading");
         return;
     }
-    if (http2->pinging && silent >= options->ping_after_ms + options->ping_timeout_ms) {
+    if (http2->awaiting_pong && silent >= options->ping_after_ms + options->ping_timeout_ms) {
         disconnect(http2, "the peer has stopped responding");
         return;
     }
-    if (!http2->pinging && silent >= options->ping_after_ms) {
-        http2->pinging = true;
+    if (!http2->awaiting_pong && silent >= options->ping_after_ms) {
+        http2->awaiting_pong = true;
         nghttp2_submit_ping(http2->session, NGHTTP2_FLAG_NONE, NULL);
         http2_flush_later(http2);
     }
     /* The timer is not restarted for every frame; it fires when the earliest of these can be
      * due. */
-    int64_t next = http2->pinging ? options->ping_after_ms + options->ping_timeout_ms - silent
-                                  : options->ping_after_ms - silent;
+    int64_t next = http2->awaiting_pong ? options->ping_after_ms + options->ping_timeout_ms - silent
+                                        : options->ping_after_ms - silent;
     if (http2->unsent_ms != 0 && next > options->ping_timeout_ms - stalled) {
         next = options->ping_timeout_ms - stalled;
     }
@@ -318,7 +318,7 @@ Http2 *http2_new(Connection *connection, const Http2Options *options)
 
 void http2_shut_down(Http2 *http2)
 {
-    if (!http2->shutting_down && !http2->is_over && !http2->freed) {
+    if (!http2->shutting_down && !http2->is_closed && !http2->freed) {
         http2->shutting_down = true;
         if (http2->options.is_server) {
             /* Streams that the peer has already opened are still served. */

@@ -65,7 +65,7 @@ typedef struct Http2Events {
     void (*closed)(void *context, Http2Stream *stream, uint32_t code);
     void (*ready)(void *context); /* the peer's SETTINGS have arrived, so it speaks HTTP/2 */
     /* The connection has ended, and so have its streams. The user calls http2_free. */
-    void (*over)(void *context, const Error *why);
+    void (*connection_closed)(void *context, const Error *why);
 } Http2Events;
 
 typedef struct Http2Options {

@@ -47,7 +47,7 @@ struct Http2 {
     LoopTimer timer;
     int64_t last_frame_ms; /* time of the last complete frame */
     int64_t unsent_ms;     /* time at which the kernel stopped accepting data; 0: it accepts data */
-    size_t unsent_then;    /* number of unsent bytes at that time */
+    size_t unsent_before;  /* number of unsent bytes at that time */
     int64_t allowance_ms;  /* when the allowance for idle frames was last updated */
     int32_t allowance;
     /* WINDOW_UPDATE frames that the peer may send without counting as idle frames */
@@ -56,7 +56,8 @@ struct Http2 {
     char *piece;   /* buffer of a flush, on its stack */
     size_t piece_len;
     uint32_t busy; /* calls on the stack that still use this memory */
-    bool connected, has_settings, pinging, shutting_down, terminated, finishing, freed, is_over;
+    bool connected, has_settings, awaiting_pong, shutting_down, terminated, finishing, freed,
+        is_closed;
     bool receiving, flush_again;
     const char *abort_reason; /* a literal */
     const char *end_reason;

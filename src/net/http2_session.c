@@ -138,7 +138,7 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
     const Http2Events *events = http2->options.events;
     http2->last_frame_ms = loop_now_ms(http2->loop);
     if (frame->hd.type == NGHTTP2_PING && (frame->hd.flags & NGHTTP2_FLAG_ACK) != 0) {
-        http2->pinging = false;
+        http2->awaiting_pong = false;
     }
     if (frame->hd.type == NGHTTP2_SETTINGS && (frame->hd.flags & NGHTTP2_FLAG_ACK) == 0 &&
         !http2->has_settings) {

@@ -146,7 +146,7 @@ bool http2_request(Http2 *http2, Http2Stream *stream, const Http2Header *headers
 {
     nghttp2_nv items[HTTP2_HEADERS_MAX];
     nghttp2_data_provider source = http2_stream_source(stream);
-    if (http2->is_over || http2->finishing || http2->shutting_down || http2->freed ||
+    if (http2->is_closed || http2->finishing || http2->shutting_down || http2->freed ||
         nghttp2_session_check_request_allowed(http2->session) == 0) {
         return error_set(err, ERROR_UNAVAILABLE, "the connection does not accept new calls");
     }

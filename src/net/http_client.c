@@ -20,9 +20,9 @@ struct HttpCall {
     LoopTimer timer;
     LoopTask task; /* delivers buffered input after http_call_resume */
     Buf request, body;
-    Buf rest;      /* received but not processed */
-    uint32_t busy; /* calls on the stack that still use this memory */
-    bool over;     /* `done` was called */
+    Buf unprocessed; /* received but not processed */
+    uint32_t busy;   /* calls on the stack that still use this memory */
+    bool ended;      /* `done` was called */
     bool sent;
     bool paused, freed;
 };
@@ -36,8 +36,8 @@ static void leave(HttpCall *call)
 
 static void end(HttpCall *call, const HttpResponse *answer, const Error *err)
 {
-    if (!call->over) {
-        call->over = true;
+    if (!call->ended) {
+        call->ended = true;
         loop_timer_stop(&call->timer);
         call->options.done(call->options.context, answer, err);
     }
@@ -89,7 +89,7 @@ static bool handle(HttpCall *call, Http1Event event)
     } else if (event == HTTP1_END && call->reader.head.status >= 200) {
         succeed(call);
     }
-    return !call->freed && !call->over;
+    return !call->freed && !call->ended;
 }
 
 static void process(HttpCall *call, Str bytes)
@@ -107,7 +107,7 @@ static void process(HttpCall *call, Str bytes)
         }
     }
     if (!call->freed && call->paused) {
-        buf_put(&call->rest, bytes);
+        buf_put(&call->unprocessed, bytes);
     }
     leave(call);
 }
@@ -115,7 +115,7 @@ static void process(HttpCall *call, Str bytes)
 static void received(void *context, Str bytes)
 {
     HttpCall *call = context;
-    if (call->over) {
+    if (call->ended) {
         return;
     }
     if (call->options.piece != NULL) {
@@ -133,7 +133,7 @@ static void closed(void *context, const Error *why)
     HttpCall *call = context;
     Http1Event event;
     Error err;
-    if (call->over) {
+    if (call->ended) {
         return;
     }
     if (why->kind != ERROR_NONE) {
@@ -154,11 +154,11 @@ static const ConnectionEvents events = { ready, received, ignore, closed };
 static void continue_reading(void *context)
 {
     HttpCall *call = context;
-    Buf rest = call->rest;
-    call->rest = buf_make(BUF_UNLIMITED);
+    Buf rest = call->unprocessed;
+    call->unprocessed = buf_make(BUF_UNLIMITED);
     call->busy++;
     process(call, buf_str(&rest));
-    if (!call->freed && !call->over && !call->paused) {
+    if (!call->freed && !call->ended && !call->paused) {
         connection_resume(call->connection);
     }
     leave(call);
@@ -193,11 +193,11 @@ HttpCall *http_call_new(const HttpCallOptions *options)
     call->options = *options;
     call->request = buf_make(BUF_UNLIMITED);
     call->body = buf_make(BUF_UNLIMITED);
-    call->rest = buf_make(BUF_UNLIMITED);
+    call->unprocessed = buf_make(BUF_UNLIMITED);
     write_request(call);
     call->options.body = STR_EMPTY; /* belongs to the caller, as do the headers */
     call->options.fields = NULL;
-    http1_reader_init(&call->reader, HTTP1_RESPONSE, options->answer_max);
+    http1_reader_init(&call->reader, HTTP1_RESPONSE, options->response_max);
     loop_timer_init(&call->timer, options->loop, expire, call);
     loop_task_init(&call->task, continue_reading, call);
     loop_timer_start(&call->timer, options->timeout_ms);
@@ -224,7 +224,7 @@ void http_call_free(HttpCall *call)
     http1_reader_clear(&call->reader);
     buf_clear(&call->request);
     buf_clear(&call->body);
-    buf_clear(&call->rest);
+    buf_clear(&call->unprocessed);
     if (call->busy == 0) {
         free(call);
     }
@@ -232,7 +232,7 @@ void http_call_free(HttpCall *call)
 
 void http_call_pause(HttpCall *call)
 {
-    if (!call->over && !call->paused) {
+    if (!call->ended && !call->paused) {
         call->paused = true;
         loop_timer_stop(&call->timer);
         loop_task_stop(call->options.loop, &call->task);
@@ -242,7 +242,7 @@ void http_call_pause(HttpCall *call)
 
 void http_call_resume(HttpCall *call)
 {
-    if (!call->over && call->paused) {
+    if (!call->ended && call->paused) {
         call->paused = false;
         loop_timer_start(&call->timer, call->options.idle_timeout_ms);
         loop_defer(call->options.loop, &call->task);

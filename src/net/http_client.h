@@ -33,7 +33,7 @@ typedef struct HttpCallOptions {
     Str body;                    /* copied */
     const HttpCallField *fields; /* copied */
     uint32_t field_count;
-    uint64_t answer_max; /* maximum size of the response body */
+    uint64_t response_max; /* maximum size of the response body */
     /* for the entire call; with `piece`, until the first byte of the response */
     int64_t timeout_ms;
     /* May be NULL. Receives the body of a response with a 2xx status in pieces; any other is passed

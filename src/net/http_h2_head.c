@@ -31,7 +31,7 @@ typedef struct Parts {
 
 static bool refuse(Http1Reader *reader, Error *err, const char *what)
 {
-    reader->refusal = 400;
+    reader->error_status = 400;
     return error_set(err, ERROR_INVALID, "invalid HTTP: %s", what);
 }
 
@@ -174,7 +174,7 @@ bool http_h2_head_read(const Http2Headers *headers, Http1Reader *reader, Error *
     Parts parts = { .lines = buf_make(BUF_UNLIMITED), .cookie = buf_make(BUF_UNLIMITED) };
     bool ok = false;
     if (headers->too_large) {
-        reader->refusal = 431;
+        reader->error_status = 431;
         error_set(err, ERROR_LIMIT, "headers have more than %d bytes or %d fields", HTTP1_HEAD_MAX,
                   HTTP1_HEADERS_MAX);
     } else {

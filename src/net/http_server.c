@@ -37,42 +37,43 @@ void http_request_init(HttpRequest *request, HttpClient *client, const Http1Head
 
 /* What one caller may use of memory_max: 1/N. */
 enum {
-    NOBODY_PART = 8, /* all unauthenticated ones together */
-    CALLER_PART = 2,
+    ANONYMOUS_SHARE = 8, /* all unauthenticated ones together */
+    CALLER_SHARE = 2,
 };
 
 bool http_request_hold_body(HttpRequest *request, size_t bytes)
 {
     HttpServer *server = request->client->server;
-    if (server->options.body_owner == NULL) {
+    if (server->options.body_caller == NULL) {
         return true;
     }
-    size_t *held = &server->held_by_owner[request->body_owner];
+    size_t *held = &server->held_by_caller[request->body_caller];
     request->held_bytes += bytes;
     *held += bytes;
     return *held <= server->options.memory_max /
-                        (request->body_owner == HTTP_NOBODY ? NOBODY_PART : CALLER_PART);
+                        (request->body_caller == HTTP_ANONYMOUS ? ANONYMOUS_SHARE : CALLER_SHARE);
 }
 
 static uint32_t share_of(const HttpRequest *request)
 {
     const HttpServerOptions *options = &request->client->server->options;
-    uint64_t owner =
-        options->body_owner == NULL ? HTTP_NOBODY : options->body_owner(options->context, request);
-    return owner == HTTP_NOBODY ? HTTP_NOBODY
-                                : 1 + (uint32_t)(hash_u64(owner ^ hash_seed()) % (HTTP_SHARES - 1));
+    uint64_t owner = options->body_caller == NULL ? HTTP_ANONYMOUS
+                                                  : options->body_caller(options->context, request);
+    return owner == HTTP_ANONYMOUS
+               ? HTTP_ANONYMOUS
+               : 1 + (uint32_t)(hash_u64(owner ^ hash_seed()) % (HTTP_SHARES - 1));
 }
 
 void http_request_reset(HttpRequest *request)
 {
     if (request->held_bytes > 0) {
-        request->client->server->held_by_owner[request->body_owner] -= request->held_bytes;
+        request->client->server->held_by_caller[request->body_caller] -= request->held_bytes;
         request->held_bytes = 0;
     }
     buf_clear(&request->body);
     buf_clear(&request->fields);
     request->data = NULL;
-    request->under_way = false;
+    request->in_progress = false;
     request->in_pieces = false;
     request->is_unread = false;
 }
@@ -83,32 +84,32 @@ bool http_request_reads_body(HttpRequest *request, uint64_t *max)
     *max = options->body_max;
     request->is_unread =
         options->reads_body != NULL && !options->reads_body(options->context, request, max);
-    request->body_owner = request->is_unread ? HTTP_NOBODY : share_of(request);
+    request->body_caller = request->is_unread ? HTTP_ANONYMOUS : share_of(request);
     return !request->is_unread;
 }
 
 void http_request_dispatch(HttpRequest *request)
 {
     const HttpServerOptions *options = &request->client->server->options;
-    request->under_way = true;
+    request->in_progress = true;
     options->requested(options->context, request);
 }
 
 void http_request_cancel(HttpRequest *request)
 {
     const HttpServerOptions *options = &request->client->server->options;
-    if (request->under_way) {
-        request->under_way = false;
+    if (request->in_progress) {
+        request->in_progress = false;
         request->in_pieces = false;
-        if (options->gone != NULL) {
-            options->gone(options->context, request);
+        if (options->disconnected != NULL) {
+            options->disconnected(options->context, request);
         }
     }
 }
 
 bool http_request_needs_body(const HttpRequest *request)
 {
-    return !request->under_way || !str_eq(request->head->method, STR("HEAD"));
+    return !request->in_progress || !str_eq(request->head->method, STR("HEAD"));
 }
 
 bool http_status_has_body(int status)
@@ -145,8 +146,8 @@ void http_request_put_fields(const HttpRequest *request, Buf *out, const char *c
 const char *http_server_write_error(const HttpServer *server, int status, const char *why, Buf *out)
 {
     const HttpServerOptions *options = &server->options;
-    if (options->refuse != NULL) {
-        return options->refuse(options->context, status, why, out);
+    if (options->write_error != NULL) {
+        return options->write_error(options->context, status, why, out);
     }
     buf_put_format(out, "%s\n", why);
     return "text/plain; charset=utf-8";
@@ -164,8 +165,8 @@ void http_request_drop_headers(HttpRequest *request)
 
 void http_request_respond(HttpRequest *request, int status, const char *content_type, Str body)
 {
-    BUG_IF(!request->under_way || request->in_pieces);
-    request->client->kind->answer(request, status, content_type, body);
+    BUG_IF(!request->in_progress || request->in_pieces);
+    request->client->kind->respond(request, status, content_type, body);
 }
 
 bool http_request_supports_pieces(const HttpRequest *request)
@@ -176,7 +177,7 @@ bool http_request_supports_pieces(const HttpRequest *request)
 void http_request_begin(HttpRequest *request, int status, const char *content_type,
                         void (*drained)(void *context), void *context)
 {
-    BUG_IF(!request->under_way || request->in_pieces || !http_request_supports_pieces(request));
+    BUG_IF(!request->in_progress || request->in_pieces || !http_request_supports_pieces(request));
     request->drained = drained;
     request->drained_context = context;
     request->in_pieces = true;
@@ -203,7 +204,7 @@ void http_request_end(HttpRequest *request)
 void http_request_abort(HttpRequest *request)
 {
     BUG_IF(!request->in_pieces);
-    request->client->kind->break_off(request);
+    request->client->kind->abort(request);
 }
 
 const Http1Head *http_request_head(const HttpRequest *request)

@@ -23,7 +23,7 @@ typedef struct HttpField {
 } HttpField;
 
 enum {
-    HTTP_NOBODY = 0
+    HTTP_ANONYMOUS = 0
 };
 
 typedef struct HttpServerOptions {
@@ -42,19 +42,19 @@ typedef struct HttpServerOptions {
     uint32_t field_count;
     /* Writes the body of a response that the server itself sends when it rejects a request, and
      * returns its content type. NULL: plain text. */
-    const char *(*refuse)(void *context, int status, const char *why, Buf *out);
+    const char *(*write_error)(void *context, int status, const char *why, Buf *out);
     /* Called when the head of a request with a body has arrived. Sets the limit on the body, up to
      * body_max. If it returns false, the request is passed on immediately without the body
      * (http_request_is_unread); on HTTP/1.1 its response is the last of the connection. NULL:
      * body_max for all. */
     bool (*reads_body)(void *context, const HttpRequest *request, uint64_t *max);
-    /* Who sends the body of a request: HTTP_NOBODY, an unauthenticated caller, or any other number
-     * for the same caller. The bodies of one caller have half of memory_max, and those of all
-     * unauthenticated ones together a small part, so that they leave room for others. NULL: they
-     * only share memory_max. */
-    uint64_t (*body_owner)(void *context, const HttpRequest *request);
+    /* Who sends the body of a request: HTTP_ANONYMOUS, an unauthenticated caller, or any other
+     * number for the same caller. The bodies of one caller have half of memory_max, and those of
+     * all unauthenticated ones together a small part, so that they leave room for others. NULL:
+     * they only share memory_max. */
+    uint64_t (*body_caller)(void *context, const HttpRequest *request);
     void (*requested)(void *context, HttpRequest *request);
-    void (*gone)(void *context, HttpRequest *request); /* may be NULL */
+    void (*disconnected)(void *context, HttpRequest *request); /* may be NULL */
     void *context;
 } HttpServerOptions;
 

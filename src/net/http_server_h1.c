@@ -9,7 +9,7 @@
 
 enum {
     AHEAD_MAX = 64 * 1024, /* limit on bytes of further requests while one is in progress */
-    TURN_MAX = 8,          /* pipelined requests that are answered in one iteration of the loop */
+    TURN_MAX = 8,          /* pipelined requests that are responded in one iteration of the loop */
     /* bytes of a body that a connection may always hold, even on a busy server */
     SHARE = 16 * 1024,
     CLOSE_TIMEOUT_MS = 5000
@@ -22,10 +22,10 @@ typedef struct Client {
     LoopTimer timer;
     /* reports pieces that were sent immediately, in the next iteration of the loop */
     LoopTask drain;
-    LoopTask resume;   /* continues with pipelined requests, after other connections were served */
-    size_t stalled_at; /* unsent bytes when the timer was started */
-    size_t held;       /* bytes of the body, counted in the server's total */
-    uint32_t answered; /* responses since bytes arrived or it became idle */
+    LoopTask resume;    /* continues with pipelined requests, after other connections were served */
+    size_t stalled_at;  /* unsent bytes when the timer was started */
+    size_t held;        /* bytes of the body, counted in the server's total */
+    uint32_t responded; /* responses since bytes arrived or it became idle */
     HttpRequest request;
     Buf ahead;          /* bytes after the current request */
     bool has_started;   /* bytes of the next request have arrived */
@@ -102,7 +102,7 @@ static void stop(HttpClient *base)
     Client *client = (Client *)base;
     if (client->request.in_pieces) {
         client_free(base);
-    } else if (!client->request.under_way && !client->finishing) {
+    } else if (!client->request.in_progress && !client->finishing) {
         finish(client);
     }
 }
@@ -216,7 +216,7 @@ static void handle(Client *client, Http1Event event)
 
 static bool is_blocked(const Client *client)
 {
-    return client->request.under_way || client->finishing || client->is_yielding ||
+    return client->request.in_progress || client->finishing || client->is_yielding ||
            connection_unsent(client->base.connection) > 0;
 }
 
@@ -230,7 +230,7 @@ static void buffer_ahead(Client *client, Str bytes)
     buf_put(&client->ahead, bytes);
     if (client->ahead.overflow) {
         finish(client);
-    } else if (!client->request.under_way) {
+    } else if (!client->request.in_progress) {
         connection_pause(client->base.connection);
     }
 }
@@ -245,7 +245,7 @@ static void process_input(Client *client, Str bytes)
             begin(client);
         }
         if (!http1_read(&client->reader, &bytes, &event, &err)) {
-            refuse(client, client->reader.refusal, err.text);
+            refuse(client, client->reader.error_status, err.text);
         } else {
             handle(client, event);
         }
@@ -274,7 +274,7 @@ static void process_buffered(Client *client)
 static void received(void *context, Str bytes)
 {
     Client *client = context;
-    client->answered = 0;
+    client->responded = 0;
     if (!client->finishing) {
         process_input(client, bytes);
     }
@@ -284,14 +284,14 @@ static void resume_pipelined(void *context)
 {
     Client *client = context;
     client->is_yielding = false;
-    client->answered = 0;
+    client->responded = 0;
     process_buffered(client);
 }
 
 /* A peer that sends thousands of requests at once must not block the loop for others. */
 static void count_response(Client *client)
 {
-    if (++client->answered >= TURN_MAX && !client->is_yielding) {
+    if (++client->responded >= TURN_MAX && !client->is_yielding) {
         client->is_yielding = true;
         loop_defer(client->base.server->options.loop, &client->resume);
     }
@@ -369,7 +369,7 @@ static void answer(HttpRequest *request, int status, const char *content_type, S
     finish_response(client, last);
 }
 
-static void begin_answer(HttpRequest *request, int status, const char *content_type)
+static void begin_response(HttpRequest *request, int status, const char *content_type)
 {
     Client *client = client_of(request);
     Buf out = buf_make(BUF_UNLIMITED);
@@ -403,7 +403,7 @@ static size_t count_unsent(HttpRequest *request)
     return connection_unsent(request->client->connection);
 }
 
-static void end_answer(HttpRequest *request)
+static void end_response(HttpRequest *request)
 {
     Client *client = client_of(request);
     if (http_request_needs_body(request)) {
@@ -415,18 +415,18 @@ static void end_answer(HttpRequest *request)
     finish_response(client, is_last(client));
 }
 
-static void break_off(HttpRequest *request)
+static void abort_response(HttpRequest *request)
 {
     finish_response(client_of(request), true);
 }
 
 static const HttpKind kind = {
-    .answer = answer,
-    .begin = begin_answer,
+    .respond = answer,
+    .begin = begin_response,
     .piece = put_piece,
     .unsent = count_unsent,
-    .end = end_answer,
-    .break_off = break_off,
+    .end = end_response,
+    .abort = abort_response,
     .stop = stop,
     .disconnect = disconnect,
     .free = client_free,

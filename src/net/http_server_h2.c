@@ -15,24 +15,24 @@
 
 enum {
     STREAMS_MAX = 100,
-    FIRST_WINDOW = 16 << 10, /* window of a stream without reserved space */
-    BODY_WINDOW = 256 << 10, /* window of a stream with reserved space */
+    INITIAL_WINDOW = 16 << 10, /* window of a stream without reserved space */
+    BODY_WINDOW = 256 << 10,   /* window of a stream with reserved space */
     /* total space, as a multiple of the largest body that the peer may send */
     RESERVED_BODIES = 2,
-    AT_ONCE_MAX = 16,       /* limit on requests whose response has not started */
+    CONCURRENT_MAX = 16,    /* limit on requests whose response has not started */
     LINGER_MS = 2000,       /* time for a peer to stop sending after the response */
     QUEUED_MAX = 256 << 10, /* unsent response bytes beyond which requests wait */
     /* bytes that a connection may always hold, even on a busy server */
     SHARE = 64 << 10,
-    ANSWER_FIELDS_MAX = 60,
+    RESPONSE_FIELDS_MAX = 60,
 };
 
 typedef enum StreamState {
-    STREAM_HEAD,     /* receiving the header block */
-    STREAM_BODY,     /* receiving the body */
-    STREAM_WAITING,  /* complete, waiting to be passed on */
-    STREAM_HANDLING, /* passed on to the handler */
-    STREAM_ANSWERED, /* only the response remains to be sent */
+    STREAM_HEAD,      /* receiving the header block */
+    STREAM_BODY,      /* receiving the body */
+    STREAM_WAITING,   /* complete, waiting to be passed on */
+    STREAM_HANDLING,  /* passed on to the handler */
+    STREAM_RESPONDED, /* only the response remains to be sent */
 } StreamState;
 
 typedef struct Session {
@@ -106,7 +106,7 @@ static uint64_t body_length(const Stream *stream)
 static bool is_starved(const Stream *stream)
 {
     return stream->state == STREAM_BODY && stream->reserved == 0 &&
-           stream->unreleased >= FIRST_WINDOW / 2;
+           stream->unreleased >= INITIAL_WINDOW / 2;
 }
 
 /* Reserves space for the entire body, if there is enough, and opens the window. */
@@ -136,7 +136,7 @@ static void release_request(Stream *stream)
     stream->held = stream->reserved = 0;
     stream->is_counted = false;
     http_request_reset(&stream->request);
-    stream->state = STREAM_ANSWERED;
+    stream->state = STREAM_RESPONDED;
     loop_defer(server_of(stream)->options.loop, &session->dispatch_task);
 }
 
@@ -150,7 +150,7 @@ static bool is_waiting(const Stream *stream)
 static void dispatch(Session *session)
 {
     Stream *stream;
-    while (session->unanswered < AT_ONCE_MAX && http2_queued(session->http2) < QUEUED_MAX &&
+    while (session->unanswered < CONCURRENT_MAX && http2_queued(session->http2) < QUEUED_MAX &&
            (stream = find_oldest(session, is_waiting)) != NULL) {
         stream->state = STREAM_HANDLING;
         stream->is_counted = true;
@@ -192,7 +192,7 @@ static uint32_t split_fields(Buf *lines, Http2Header *out, uint32_t count)
     Str rest = buf_str(lines), line;
     while (rest.len > 0 && str_split_next(&rest, '\n', &line)) {
         size_t colon = str_find(line, STR(":"), 0);
-        BUG_IF(count == ANSWER_FIELDS_MAX);
+        BUG_IF(count == RESPONSE_FIELDS_MAX);
         lower(lines->data + (line.data - lines->data), colon);
         out[count++] =
             (Http2Header){ str_slice(line, 0, colon), str_slice(line, colon + 2, line.len - 1) };
@@ -204,7 +204,7 @@ static uint32_t split_fields(Buf *lines, Http2Header *out, uint32_t count)
 static void respond(Stream *stream, int status, const char *content_type, const size_t *length,
                     bool ended)
 {
-    Http2Header fields[ANSWER_FIELDS_MAX];
+    Http2Header fields[RESPONSE_FIELDS_MAX];
     char status_text[16], length_text[24];
     Buf lines = buf_make(BUF_UNLIMITED);
     uint32_t count = 0;
@@ -396,7 +396,7 @@ static void read_head(Stream *stream, const Http2Headers *headers)
         return;
     }
     if (!http_h2_head_read(headers, &stream->reader, &err)) {
-        refuse(stream, stream->reader.refusal, err.text);
+        refuse(stream, stream->reader.error_status, err.text);
         return;
     }
     hold(stream, stream->reader.text.len);
@@ -421,7 +421,7 @@ static void headers_received(void *context, Http2Stream *http2, const Http2Heade
 
 static size_t held_max(const Session *session)
 {
-    return STREAMS_MAX * (size_t)(FIRST_WINDOW + HTTP1_HEAD_MAX) +
+    return STREAMS_MAX * (size_t)(INITIAL_WINDOW + HTTP1_HEAD_MAX) +
            RESERVED_BODIES * session->body_max + BODY_WINDOW;
 }
 
@@ -561,12 +561,12 @@ static void disconnect(HttpClient *base)
 }
 
 static const HttpKind kind = {
-    .answer = send_response,
+    .respond = send_response,
     .begin = begin_response,
     .piece = send_piece,
     .unsent = count_unsent,
     .end = end_response,
-    .break_off = abort_response,
+    .abort = abort_response,
     .stop = stop,
     .disconnect = disconnect,
     .free = session_free,
@@ -580,7 +580,7 @@ static const Http2Events events = {
     .sent = part_sent,
     .closed = stream_closed,
     .ready = ready,
-    .over = over,
+    .connection_closed = over,
 };
 
 static int64_t at_most(int64_t ms, int64_t limit_ms)
@@ -599,7 +599,7 @@ void http_h2_adopt(HttpServer *server, Connection *connection)
     options.is_server = true;
     options.delays_reset = true;
     options.streams_max = STREAMS_MAX;
-    options.stream_window = FIRST_WINDOW;
+    options.stream_window = INITIAL_WINDOW;
     options.header_bytes_max = HTTP1_HEAD_MAX;
     options.settings_timeout_ms =
         at_most(options.settings_timeout_ms, server->options.request_timeout_ms);

@@ -22,11 +22,11 @@ struct HttpRequest {
     void *data;
     void (*drained)(void *context); /* set for a response in pieces */
     void *drained_context;
-    bool under_way;      /* passed to the handler; the response is not complete */
-    bool in_pieces;      /* the response is sent in pieces and has started */
-    bool is_unread;      /* the body is not read */
-    uint32_t body_owner; /* index of its share */
-    size_t held_bytes;   /* bytes of the body, counted in that share */
+    bool in_progress;     /* passed to the handler; the response is not complete */
+    bool in_pieces;       /* the response is sent in pieces and has started */
+    bool is_unread;       /* the body is not read */
+    uint32_t body_caller; /* index of its share */
+    size_t held_bytes;    /* bytes of the body, counted in that share */
 };
 
 /* Base of the connection structs of both kinds. */
@@ -41,12 +41,12 @@ struct HttpClient {
 
 struct HttpKind {
     /* The functions of http_server.h, after the common part. */
-    void (*answer)(HttpRequest *request, int status, const char *content_type, Str body);
+    void (*respond)(HttpRequest *request, int status, const char *content_type, Str body);
     void (*begin)(HttpRequest *request, int status, const char *content_type);
     void (*piece)(HttpRequest *request, Str piece);
     size_t (*unsent)(HttpRequest *request);
     void (*end)(HttpRequest *request);
-    void (*break_off)(HttpRequest *request);
+    void (*abort)(HttpRequest *request);
     void (*stop)(HttpClient *client);       /* stops accepting requests; may free the client */
     void (*disconnect)(HttpClient *client); /* frees it in a later iteration of the loop */
     void (*free)(HttpClient *client); /* frees it now; calls `gone` for requests in progress */
@@ -60,7 +60,7 @@ struct HttpServer {
     size_t held; /* bytes of requests on all connections */
     /* Bytes of request bodies by caller: the first entry is for all unauthenticated ones, the
      * others are selected by a hash. */
-    size_t held_by_owner[HTTP_SHARES];
+    size_t held_by_caller[HTTP_SHARES];
     size_t unsent; /* bytes of responses on all connections */
     bool stopping;
     LoopTimer grace;

@@ -24,22 +24,22 @@
 #include "net/watch.h"
 
 enum {
-    BACKLOG = 4096,        /* or the maximum of the kernel */
-    ACCEPTS_AT_ONCE = 32,  /* then other events are served */
-    NO_DESCRIPTOR_MS = 100 /* pause when the process is out of file descriptors */
+    BACKLOG = 4096,           /* or the maximum of the kernel */
+    ACCEPT_BATCH = 32,        /* then other events are served */
+    DESCRIPTOR_RETRY_MS = 100 /* pause when the process is out of file descriptors */
 };
 
-typedef struct List {
+typedef struct ConnectionList {
     Connection *first, *last;
-} List;
+} ConnectionList;
 
 struct Listener {
     ListenerOptions options;
     int descriptor;
     Watch *watch;
-    LoopTimer timer; /* tries again to accept connections */
-    List opening;    /* oldest first */
-    List established;
+    LoopTimer timer;        /* tries again to accept connections */
+    ConnectionList opening; /* oldest first */
+    ConnectionList established;
     OriginCounts origins;
     ListenerCounts counts;
     uint16_t port;
@@ -57,7 +57,7 @@ ListenerOptions listener_defaults(void)
     };
 }
 
-static void append(List *list, Connection *connection)
+static void append(ConnectionList *list, Connection *connection)
 {
     ConnectionLink *link = connection_link(connection);
     link->next = NULL;
@@ -66,7 +66,7 @@ static void append(List *list, Connection *connection)
     list->last = connection;
 }
 
-static void unlink_connection(List *list, Connection *connection)
+static void unlink_connection(ConnectionList *list, Connection *connection)
 {
     ConnectionLink *link = connection_link(connection);
     *(link->previous == NULL ? &list->first : &connection_link(link->previous)->next) = link->next;
@@ -222,7 +222,7 @@ static void start_handshake(Listener *listener, int descriptor, const SocketAddr
 static void can_accept(void *context, bool can_read, bool can_write)
 {
     Listener *listener = context;
-    for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
+    for (int i = 0; i < ACCEPT_BATCH; i++) {
         if (!has_capacity(listener)) {
             watch_set(listener->watch, false, false);
             return;
@@ -239,7 +239,7 @@ static void can_accept(void *context, bool can_read, bool can_write)
             log_warning("out of file descriptors; new connections are delayed",
                         LOG_C("reason", strerror(errno)));
             watch_set(listener->watch, false, false);
-            loop_timer_start(&listener->timer, NO_DESCRIPTOR_MS);
+            loop_timer_start(&listener->timer, DESCRIPTOR_RETRY_MS);
             return;
         }
         if (errno == EAGAIN) {

@@ -29,7 +29,7 @@ static bool has_own_host(const PlainServer *server, const HttpRequest *request)
     http_request_own_address(request, own);
     HostRules rules = { .names = server->options.names,
                         .name_count = server->options.name_count,
-                        .own = str_from_c(own) };
+                        .local_address = str_from_c(own) };
     return host == NULL || host_is_own(&rules, *host);
 }
 
@@ -72,7 +72,7 @@ static void requested(void *context, HttpRequest *request)
     } else if (head->query.len > 0) {
         refuse(request, 400, "this endpoint does not accept query parameters");
     } else {
-        route->answer(server->options.context, request);
+        route->respond(server->options.context, request);
     }
 }
 

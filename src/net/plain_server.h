@@ -16,7 +16,7 @@ typedef struct PlainServer PlainServer;
 typedef struct PlainRoute {
     const char *path; /* NULL in the last entry of a table */
     /* Responds immediately (http_request_respond). */
-    void (*answer)(void *context, HttpRequest *request);
+    void (*respond)(void *context, HttpRequest *request);
     const char *help;
 } PlainRoute;
 

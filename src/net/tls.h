@@ -82,7 +82,7 @@ typedef struct TlsOptions {
     void *verify_context;
     /* Ignores the validity period of certificates. For a client whose clock may be wrong; it
      * compares TlsPeer.not_before_s and not_after_s with the time that it learns. */
-    bool any_time;
+    bool ignore_validity;
 } TlsOptions;
 
 MUST_CHECK bool tls_context_new(Loop *loop, const TlsOptions *options, const TlsMaterial *material,

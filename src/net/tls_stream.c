@@ -153,7 +153,7 @@ bool tls_stream_new(TlsContext *context, int descriptor, const char *host, const
     SSL_set_bio(ssl, bio, bio);
     SSL_set_msg_callback(ssl, count_message);
     SSL_set_msg_callback_arg(ssl, stream);
-    if (context->options.any_time) {
+    if (context->options.ignore_validity) {
         X509_VERIFY_PARAM_set_flags(SSL_get0_param(ssl), X509_V_FLAG_NO_CHECK_TIME);
     } else {
         X509_VERIFY_PARAM_set_time(SSL_get0_param(ssl),
@@ -279,7 +279,7 @@ static bool check_peer(const TlsStream *stream, const TlsPeer *peer, Error *err)
         if (SSL_get_verify_result(stream->ssl) != X509_V_OK) {
             return error_set(err, ERROR_DENIED, "the peer's certificate was not verified");
         }
-        if (now_s > peer->not_after_s && !options->any_time) {
+        if (now_s > peer->not_after_s && !options->ignore_validity) {
             return error_set(err, ERROR_DENIED, "the peer's certificate has expired");
         }
     }

@@ -26,7 +26,7 @@ struct Outbox {
     uint64_t sent;
     uint64_t lost; /* number of logs dropped since the last record */
     uint64_t dropped;
-    bool refused;
+    bool was_full;
 };
 
 static size_t cost(Str key, Str body)
@@ -151,7 +151,7 @@ bool outbox_add(Outbox *outbox, RecordKind kind, Str key, Str body, uint64_t *se
             *sequence = 0;
             return true;
         }
-        outbox->refused = true;
+        outbox->was_full = true;
         return error_set(err, ERROR_LIMIT, "%u records are already waiting for the server",
                          outbox->count);
     }
@@ -197,10 +197,10 @@ void outbox_acknowledge(Outbox *outbox, uint64_t sequence)
     }
     if (any) {
         outbox->options.storage.trim(outbox->options.storage.context, sequence);
-        if (outbox->refused) {
-            outbox->refused = false;
-            if (outbox->options.room != NULL) {
-                outbox->options.room(outbox->options.room_context);
+        if (outbox->was_full) {
+            outbox->was_full = false;
+            if (outbox->options.space_available != NULL) {
+                outbox->options.space_available(outbox->options.space_context);
             }
         }
     }

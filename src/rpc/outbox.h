@@ -39,8 +39,9 @@ typedef struct OutboxOptions {
     uint64_t last_sequence; /* highest sequence number ever stored */
     size_t bytes_max;       /* 0: OUTBOX_BYTES */
     OutboxStorage storage;
-    void (*room)(void *context); /* there is space again after a record was rejected; may be NULL */
-    void *room_context;
+    void (*space_available)(
+        void *context); /* there is space again after a record was rejected; may be NULL */
+    void *space_context;
 } OutboxOptions;
 
 Outbox *outbox_new(const OutboxOptions *options);

@@ -78,8 +78,8 @@ void node_message_encode(const NodeMessage *message, Buf *out)
         wire.records = &records;
         break;
     case NODE_WATCH_ACK:
-        taken.watch = message->taken.watch;
-        taken.revision = message->taken.revision;
+        taken.watch = message->watch_ack.watch;
+        taken.revision = message->watch_ack.revision;
         wire.of_case = EDEN__V1__NODE_MESSAGE__OF_TAKEN;
         wire.taken = &taken;
         break;
@@ -100,13 +100,13 @@ static void server_hello_out(Arena *arena, const ServerHello *hello, Eden__V1__S
     out->wall_ms = hello->wall_ms;
     out->sequence = hello->sequence;
     out->store = text_out(arena, hello->store);
-    out->n_refused = hello->refused_count;
-    out->refused = ARENA_ARRAY(arena, Eden__V1__RefusedWatch *, hello->refused_count);
-    for (uint32_t i = 0; i < hello->refused_count; i++) {
+    out->n_refused = hello->rejected_count;
+    out->refused = ARENA_ARRAY(arena, Eden__V1__RefusedWatch *, hello->rejected_count);
+    for (uint32_t i = 0; i < hello->rejected_count; i++) {
         Eden__V1__RefusedWatch *refused = ARENA_NEW(arena, Eden__V1__RefusedWatch);
         eden__v1__refused_watch__init(refused);
-        refused->watch = hello->refused[i].watch;
-        refused->reason = text_out(arena, hello->refused[i].reason);
+        refused->watch = hello->rejected[i].watch;
+        refused->reason = text_out(arena, hello->rejected[i].reason);
         out->refused[i] = refused;
     }
 }
@@ -115,13 +115,13 @@ static void ack_out(Arena *arena, const Ack *ack, Eden__V1__Ack *out)
 {
     out->sequence = ack->sequence;
     out->delay_ms = ack->delay_ms;
-    out->n_refusals = ack->refusal_count;
-    out->refusals = ARENA_ARRAY(arena, Eden__V1__Refusal *, ack->refusal_count);
-    for (uint32_t i = 0; i < ack->refusal_count; i++) {
+    out->n_refusals = ack->rejected_count;
+    out->refusals = ARENA_ARRAY(arena, Eden__V1__Refusal *, ack->rejected_count);
+    for (uint32_t i = 0; i < ack->rejected_count; i++) {
         Eden__V1__Refusal *refusal = ARENA_NEW(arena, Eden__V1__Refusal);
         eden__v1__refusal__init(refusal);
-        refusal->sequence = ack->refusals[i].sequence;
-        refusal->reason = text_out(arena, ack->refusals[i].reason);
+        refusal->sequence = ack->rejected[i].sequence;
+        refusal->reason = text_out(arena, ack->rejected[i].reason);
         out->refusals[i] = refusal;
     }
 }
@@ -212,7 +212,7 @@ static bool count_check(size_t count, size_t max, const char *what, Error *err)
     return count <= max || error_set(err, ERROR_LIMIT, "more than %zu %s", max, what);
 }
 
-static bool watching_in(const Eden__V1__Watching *wire, Watching *out, Error *err)
+static bool watch_request_in(const Eden__V1__Watching *wire, WatchRequest *out, Error *err)
 {
     if (!text_in(wire->name, "the name of a watch", SESSION_TEXT_MAX, &out->name, err) ||
         !text_in(wire->store, "a store's id", SESSION_TEXT_MAX, &out->position.store, err) ||
@@ -249,7 +249,7 @@ static bool hello_in(const Eden__V1__NodeHello *wire, NodeHello *out, Error *err
     out->epoch = wire->epoch;
     out->watch_count = (uint32_t)wire->n_watches;
     for (uint32_t i = 0; i < out->watch_count; i++) {
-        if (!watching_in(wire->watches[i], &out->watches[i], err)) {
+        if (!watch_request_in(wire->watches[i], &out->watches[i], err)) {
             return false;
         }
     }
@@ -293,15 +293,15 @@ static bool records_in(Arena *arena, const Eden__V1__Records *wire, NodeMessage 
     return true;
 }
 
-static bool taken_in(const Eden__V1__Taken *wire, Taken *out, Error *err)
+static bool watch_ack_in(const Eden__V1__Taken *wire, WatchAck *out, Error *err)
 {
-    *out = (Taken){ wire->watch, wire->revision };
+    *out = (WatchAck){ wire->watch, wire->revision };
     return revision_check(wire->revision, err);
 }
 
 bool node_message_decode(Arena *arena, Str bytes, NodeMessage *out, Error *err)
 {
-    if (!count_check(bytes.len, SESSION_UP_MAX, "bytes in a message", err)) {
+    if (!count_check(bytes.len, SESSION_NODE_MESSAGE_MAX, "bytes in a message", err)) {
         return false;
     }
     Eden__V1__NodeMessage *wire = (Eden__V1__NodeMessage *)wire_unpack(
@@ -318,7 +318,7 @@ bool node_message_decode(Arena *arena, Str bytes, NodeMessage *out, Error *err)
         return records_in(arena, wire->records, out, err);
     case EDEN__V1__NODE_MESSAGE__OF_TAKEN:
         out->kind = NODE_WATCH_ACK;
-        return taken_in(wire->taken, &out->taken, err);
+        return watch_ack_in(wire->taken, &out->watch_ack, err);
     case EDEN__V1__NODE_MESSAGE__OF_PONG:
         out->kind = NODE_PONG;
         out->pong = (Pong){ wire->pong->id, wire->pong->wall_ms };
@@ -340,13 +340,13 @@ static bool server_hello_in(const Eden__V1__ServerHello *wire, ServerHello *out,
         return false;
     }
     for (size_t i = 0; i < wire->n_refused; i++) {
-        out->refused[i].watch = wire->refused[i]->watch;
+        out->rejected[i].watch = wire->refused[i]->watch;
         if (!text_in(wire->refused[i]->reason, "a reason", SESSION_REASON_MAX,
-                     &out->refused[i].reason, err)) {
+                     &out->rejected[i].reason, err)) {
             return false;
         }
     }
-    out->refused_count = (uint32_t)wire->n_refused;
+    out->rejected_count = (uint32_t)wire->n_refused;
     return text_in(wire->server, "the server's name", SESSION_TEXT_MAX, &out->server, err) &&
            text_in(wire->store, "the store's id", SESSION_TEXT_MAX, &out->store, err) &&
            (out->store.len > 0 || error_set(err, ERROR_INVALID, "the store has no id"));
@@ -354,10 +354,10 @@ static bool server_hello_in(const Eden__V1__ServerHello *wire, ServerHello *out,
 
 static bool ack_in(Arena *arena, const Eden__V1__Ack *wire, Ack *out, Error *err)
 {
-    if (!count_check(wire->n_refusals, SESSION_REFUSALS_MAX, "refusals", err)) {
+    if (!count_check(wire->n_refusals, SESSION_REJECTIONS_MAX, "refusals", err)) {
         return false;
     }
-    Refusal *refusals = ARENA_ARRAY(arena, Refusal, wire->n_refusals);
+    RejectedRecord *refusals = ARENA_ARRAY(arena, RejectedRecord, wire->n_refusals);
     for (size_t i = 0; i < wire->n_refusals; i++) {
         refusals[i].sequence = wire->refusals[i]->sequence;
         if (!text_in(wire->refusals[i]->reason, "a reason", SESSION_REASON_MAX, &refusals[i].reason,
@@ -399,7 +399,7 @@ static bool changes_in(Arena *arena, const Eden__V1__Changes *wire, Changes *out
 
 bool server_message_decode(Arena *arena, Str bytes, ServerMessage *out, Error *err)
 {
-    if (!count_check(bytes.len, SESSION_DOWN_MAX, "bytes in a message", err)) {
+    if (!count_check(bytes.len, SESSION_SERVER_MESSAGE_MAX, "bytes in a message", err)) {
         return false;
     }
     Eden__V1__ServerMessage *wire = (Eden__V1__ServerMessage *)wire_unpack(

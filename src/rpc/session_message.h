@@ -17,16 +17,16 @@ enum {
     SESSION_TEXT_MAX = 128,           /* maximum length of versions, ids and names, in bytes */
     SESSION_WATCHES_MAX = 16,         /* maximum number per node */
     SESSION_REASON_MAX = 200,         /* maximum length of a reason, in bytes */
-    SESSION_REFUSALS_MAX = 16,        /* maximum number per ack */
+    SESSION_REJECTIONS_MAX = 16,      /* maximum number per ack */
     SESSION_RECORDS_MAX = 56,         /* maximum number per message: fits into one transaction */
     SESSION_RECORD_KEY_MAX = 512,     /* maximum length in bytes */
     SESSION_RECORD_MAX = 1024 * 1024, /* maximum size of a body, in bytes */
     /* maximum size of a message, unless its first record is larger */
     SESSION_RECORDS_BYTES = 256 * 1024,
-    SESSION_CHANGES_MAX = 1000,       /* maximum number per message */
-    SESSION_KEY_MAX = 4096,           /* maximum length in bytes */
-    SESSION_UP_MAX = 2 * 1024 * 1024, /* maximum size of a message, in bytes */
-    SESSION_DOWN_MAX = 4 * 1024 * 1024,
+    SESSION_CHANGES_MAX = 1000,                 /* maximum number per message */
+    SESSION_KEY_MAX = 4096,                     /* maximum length in bytes */
+    SESSION_NODE_MESSAGE_MAX = 2 * 1024 * 1024, /* maximum size of a message, in bytes */
+    SESSION_SERVER_MESSAGE_MAX = 4 * 1024 * 1024,
 
     /* maximum acceptable difference between the clocks of node and server */
     SESSION_SKEW_MS = 30 * 1000,
@@ -42,10 +42,10 @@ typedef struct WatchPosition {
     int64_t revision; /* all changes up to this revision were processed */
 } WatchPosition;
 
-typedef struct Watching {
+typedef struct WatchRequest {
     Str name;
     WatchPosition position;
-} Watching;
+} WatchRequest;
 
 typedef struct NodeHello {
     uint32_t protocol;        /* oldest supported version */
@@ -55,7 +55,7 @@ typedef struct NodeHello {
     Str version;
     int64_t wall_ms;
     uint64_t epoch;
-    Watching watches[SESSION_WATCHES_MAX];
+    WatchRequest watches[SESSION_WATCHES_MAX];
     uint32_t watch_count;
 } NodeHello;
 
@@ -76,10 +76,10 @@ typedef struct Record {
     uint64_t lost; /* upper bound on the number of logs that were dropped before this record */
 } Record;
 
-typedef struct Taken {
+typedef struct WatchAck {
     uint32_t watch;
     int64_t revision;
-} Taken;
+} WatchAck;
 
 typedef struct Pong {
     uint64_t id; /* ID of the ping */
@@ -101,7 +101,7 @@ typedef struct NodeMessage {
             const Record *records;
             uint32_t record_count;
         };
-        Taken taken;
+        WatchAck watch_ack;
         Pong pong;
     };
 } NodeMessage;
@@ -113,10 +113,10 @@ MUST_CHECK bool node_message_decode(Arena *arena, Str bytes, NodeMessage *out, E
 /* --- Messages from the server ---------------------------------------------------------------- */
 
 /* A watch that the server does not support. */
-typedef struct RefusedWatch {
+typedef struct RejectedWatch {
     uint32_t watch; /* index in the hello of the node */
     Str reason;
-} RefusedWatch;
+} RejectedWatch;
 
 typedef struct ServerHello {
     uint32_t protocol; /* newest version that both support */
@@ -124,19 +124,19 @@ typedef struct ServerHello {
     int64_t wall_ms;
     uint64_t sequence;
     Str store;
-    RefusedWatch refused[SESSION_WATCHES_MAX];
-    uint32_t refused_count;
+    RejectedWatch rejected[SESSION_WATCHES_MAX];
+    uint32_t rejected_count;
 } ServerHello;
 
-typedef struct Refusal {
+typedef struct RejectedRecord {
     uint64_t sequence;
     Str reason;
-} Refusal;
+} RejectedRecord;
 
 typedef struct Ack {
     uint64_t sequence;
-    const Refusal *refusals;
-    uint32_t refusal_count;
+    const RejectedRecord *rejected;
+    uint32_t rejected_count;
     uint64_t delay_ms; /* delay of the next records because of the node's rate limit; 0: none */
 } Ack;
 

@@ -52,25 +52,26 @@ static const SmState node_states[] = {
     [SESSION_WAITING] = { "waiting", .next = SM_TO(SESSION_CONNECTING) | SM_TO(SESSION_IDLE) },
 };
 
-static bool node_holds(const void *owner, unsigned state)
+static bool is_timer_consistent(const void *owner, unsigned state)
 {
     const SessionNode *session = owner;
     /* Every state that waits for a peer has a timeout; the others wait for nothing. */
     return loop_timer_started(&session->timer) == (state != SESSION_IDLE && state != SESSION_LIVE);
 }
 
-static const SmTable node_table = { "session", node_states, COUNT_OF(node_states), node_holds };
+static const SmTable node_table = { "session", node_states, COUNT_OF(node_states),
+                                    is_timer_consistent };
 
 const char *session_node_state_name(SessionNodeState state)
 {
     return node_states[state].name;
 }
 
-static void move(SessionNode *session, SessionNodeState state)
+static void set_state(SessionNode *session, SessionNodeState state)
 {
     sm_move(&session->sm, state);
-    if (session->options.ops->moved != NULL) {
-        session->options.ops->moved(session->options.context, state);
+    if (session->options.ops->state_changed != NULL) {
+        session->options.ops->state_changed(session->options.context, state);
     }
 }
 
@@ -98,7 +99,7 @@ static void wait_for_next(SessionNode *session, const Error *why)
     int64_t delay = backoff_ms(failures, loop_random(session->options.loop));
     session->until_ms = now + delay;
     loop_timer_start(&session->timer, delay);
-    move(session, SESSION_WAITING);
+    set_state(session, SESSION_WAITING);
 }
 
 static void fail(SessionNode *session, const Error *why)
@@ -110,7 +111,7 @@ static void fail(SessionNode *session, const Error *why)
 static void connect_now(SessionNode *session)
 {
     loop_timer_start(&session->timer, SESSION_OPEN_MS);
-    move(session, SESSION_CONNECTING);
+    set_state(session, SESSION_CONNECTING);
     session->options.ops->connect(session->options.context, session->server);
 }
 
@@ -132,7 +133,7 @@ static void timer_expired(void *context)
 
 static void send_message(SessionNode *session, const NodeMessage *message)
 {
-    AUTO_CLEAR(Buf) out = buf_make(SESSION_UP_MAX);
+    AUTO_CLEAR(Buf) out = buf_make(SESSION_NODE_MESSAGE_MAX);
     node_message_encode(message, &out);
     BUG_IF(out.overflow);
     session->options.ops->send(session->options.context, buf_str(&out));
@@ -174,8 +175,8 @@ static void pump(SessionNode *session)
         NodeWatch *watch = &session->watches[i];
         if (watch->ack_due) {
             watch->ack_due = false;
-            send_message(session,
-                         &(NodeMessage){ .kind = NODE_WATCH_ACK, .taken = { i, watch->taken } });
+            send_message(session, &(NodeMessage){ .kind = NODE_WATCH_ACK,
+                                                  .watch_ack = { i, watch->taken } });
         }
     }
     while (can_send(session) && outbox_peek(session->options.outbox) != NULL) {
@@ -200,7 +201,7 @@ static void send_hello(SessionNode *session)
     arena_init(&arena, ARENA_UNLIMITED);
     for (uint32_t i = 0; i < hello->watch_count; i++) {
         WatchPosition position = session->options.ops->position(session->options.context, i);
-        hello->watches[i] = (Watching){
+        hello->watches[i] = (WatchRequest){
             str_from_c(session->options.watches[i]),
             { arena_copy(&arena, position.store), position.revision },
         };
@@ -211,18 +212,18 @@ static void send_hello(SessionNode *session)
 
 /* --- Receiving ------------------------------------------------------------------------------- */
 
-static bool report_refused(SessionNode *session, const ServerHello *hello, Error *err)
+static bool report_rejected(SessionNode *session, const ServerHello *hello, Error *err)
 {
-    for (uint32_t i = 0; i < hello->refused_count; i++) {
-        const RefusedWatch *refused = &hello->refused[i];
+    for (uint32_t i = 0; i < hello->rejected_count; i++) {
+        const RejectedWatch *refused = &hello->rejected[i];
         if (refused->watch >= session->options.watch_count) {
             return error_set(err, ERROR_INVALID,
                              "the server rejected a watch that was not requested");
         }
         session->watches[refused->watch].refused = true;
-        if (session->options.ops->watch_refused != NULL) {
-            session->options.ops->watch_refused(session->options.context, refused->watch,
-                                                refused->reason);
+        if (session->options.ops->watch_rejected != NULL) {
+            session->options.ops->watch_rejected(session->options.context, refused->watch,
+                                                 refused->reason);
         }
     }
     return true;
@@ -243,7 +244,7 @@ static bool hello_received(SessionNode *session, const ServerHello *hello, Error
         outbox_restart(outbox, epoch == 0 || epoch == outbox_epoch(outbox) ? epoch + 1 : epoch);
         return false;
     }
-    if (!report_refused(session, hello, err)) {
+    if (!report_rejected(session, hello, err)) {
         return false;
     }
     memcpy(session->store, hello->store.data, hello->store.len);
@@ -255,12 +256,12 @@ static bool hello_received(SessionNode *session, const ServerHello *hello, Error
     outbox_acknowledge(outbox, hello->sequence);
     outbox_rewind(outbox);
     int64_t now = loop_wall_ms(session->options.loop);
-    if (session->options.ops->skewed != NULL && session_is_skewed(hello->wall_ms, now)) {
-        session->options.ops->skewed(session->options.context, hello->wall_ms, now);
+    if (session->options.ops->clock_skewed != NULL && session_is_skewed(hello->wall_ms, now)) {
+        session->options.ops->clock_skewed(session->options.context, hello->wall_ms, now);
     }
     loop_timer_stop(&session->timer);
     session->live_since_ms = loop_now_ms(session->options.loop);
-    move(session, SESSION_LIVE);
+    set_state(session, SESSION_LIVE);
     pump(session);
     return true;
 }
@@ -270,8 +271,9 @@ static bool acknowledged(SessionNode *session, const Ack *ack, Error *err)
     if (ack->sequence > outbox_last_sequence(session->options.outbox)) {
         return error_set(err, ERROR_INVALID, "the server acknowledged a record that was not sent");
     }
-    for (uint32_t i = 0; i < ack->refusal_count && session->options.ops->refused != NULL; i++) {
-        session->options.ops->refused(session->options.context, &ack->refusals[i]);
+    for (uint32_t i = 0; i < ack->rejected_count && session->options.ops->record_rejected != NULL;
+         i++) {
+        session->options.ops->record_rejected(session->options.context, &ack->rejected[i]);
     }
     if (ack->delay_ms > 0 && session->options.ops->delayed != NULL) {
         session->options.ops->delayed(session->options.context, ack->delay_ms);
@@ -432,7 +434,7 @@ void session_node_stop(SessionNode *session)
     if (state != SESSION_WAITING) {
         session->options.ops->disconnect(session->options.context);
     }
-    move(session, SESSION_IDLE);
+    set_state(session, SESSION_IDLE);
 }
 
 void session_node_set_servers(SessionNode *session, uint32_t count)
@@ -448,7 +450,7 @@ void session_node_connected(SessionNode *session)
         return;
     }
     loop_timer_start(&session->timer, SESSION_OPEN_MS);
-    move(session, SESSION_GREETING);
+    set_state(session, SESSION_GREETING);
     send_hello(session);
 }
 

@@ -55,11 +55,11 @@ typedef struct SessionNodeOps {
 
     /* The following may be NULL. */
     /* This watch gets no changes in this session, because the server does not support it. */
-    void (*watch_refused)(void *context, uint32_t watch, Str reason);
-    void (*moved)(void *context, SessionNodeState state);
+    void (*watch_rejected)(void *context, uint32_t watch, Str reason);
+    void (*state_changed)(void *context, SessionNodeState state);
     /* the server permanently rejects this record */
-    void (*refused)(void *context, const Refusal *refusal);
-    void (*skewed)(void *context, int64_t server_ms, int64_t node_ms);
+    void (*record_rejected)(void *context, const RejectedRecord *refusal);
+    void (*clock_skewed)(void *context, int64_t server_ms, int64_t node_ms);
     /* The next records are delayed: this node has exceeded its rate limit on the server. */
     void (*delayed)(void *context, uint64_t delay_ms);
 } SessionNodeOps;

@@ -17,7 +17,7 @@ typedef enum ServerState {
     SERVER_GREETING,
     SERVER_LOADING,
     SERVER_LIVE,
-    SERVER_OVER,
+    SERVER_CLOSED,
 } ServerState;
 
 /* A message whose records are not applied yet. */
@@ -30,12 +30,12 @@ struct Inbox {
     size_t bytes;
 };
 
-typedef enum Work {
+typedef enum Operation {
     WORK_NONE,
     WORK_LOAD,  /* loading the cursor */
     WORK_APPLY, /* applying records */
     WORK_RETRY, /* waiting to retry */
-} Work;
+} Operation;
 
 typedef struct ServerWatch {
     bool started;
@@ -54,26 +54,26 @@ struct SessionServer {
     NodeHello *hello;
     uint32_t protocol;
     uint64_t epoch;
-    SessionCursor cursor; /* as last read from the store or written to it */
-    bool is_our_epoch;    /* the cursor has been seen in our epoch */
-    Work work;
+    SessionCursor cursor;  /* as last read from the store or written to it */
+    bool is_current_epoch; /* the cursor has been seen in our epoch */
+    Operation work;
     Inbox *first, *last;
     size_t inbox_bytes;
     bool paused;
     Buf ack; /* encoded ack that could not be sent yet */
     Buf ping;
-    uint64_t pings; /* ID of the last ping */
-    bool pinging;   /* the last ping is not answered yet */
+    uint64_t pings;     /* ID of the last ping */
+    bool awaiting_pong; /* the last ping is not answered yet */
     int64_t ping_ms;
     ServerWatch *watches;
     uint32_t watch_count;
 };
 
 static const SmState server_states[] = {
-    [SERVER_GREETING] = { "greeting", .next = SM_TO(SERVER_LOADING) | SM_TO(SERVER_OVER) },
-    [SERVER_LOADING] = { "loading", .next = SM_TO(SERVER_LIVE) | SM_TO(SERVER_OVER) },
-    [SERVER_LIVE] = { "live", .next = SM_TO(SERVER_OVER) },
-    [SERVER_OVER] = { "over" },
+    [SERVER_GREETING] = { "greeting", .next = SM_TO(SERVER_LOADING) | SM_TO(SERVER_CLOSED) },
+    [SERVER_LOADING] = { "loading", .next = SM_TO(SERVER_LIVE) | SM_TO(SERVER_CLOSED) },
+    [SERVER_LIVE] = { "live", .next = SM_TO(SERVER_CLOSED) },
+    [SERVER_CLOSED] = { "over" },
 };
 
 static const SmTable server_table = { "node session", server_states, COUNT_OF(server_states) };
@@ -96,10 +96,10 @@ static void end(SessionServer *session)
 {
     loop_timer_stop(&session->timer);
     loop_timer_stop(&session->retry);
-    sm_move(&session->sm, SERVER_OVER);
+    sm_move(&session->sm, SERVER_CLOSED);
     for (uint32_t i = 0; i < session->watch_count; i++) {
         if (session->watches[i].started) {
-            session->options.ops->unwatch(session->options.context, i);
+            session->options.ops->stop_watch(session->options.context, i);
         }
         buf_clear(&session->watches[i].unsent);
     }
@@ -131,7 +131,7 @@ static bool can_send(const SessionServer *session)
 static void send_or_buffer(SessionServer *session, const ServerMessage *message, Buf *buffered)
 {
     BUG_IF(buffered->len > 0);
-    buffered->max = SESSION_DOWN_MAX;
+    buffered->max = SESSION_SERVER_MESSAGE_MAX;
     server_message_encode(message, buffered);
     BUG_IF(buffered->overflow);
     if (can_send(session)) {
@@ -148,10 +148,10 @@ static void send_buffered(SessionServer *session, Buf *buffered)
     }
 }
 
-static void send_ack(SessionServer *session, const Refusal *refusals, uint32_t count)
+static void send_ack(SessionServer *session, const RejectedRecord *refusals, uint32_t count)
 {
-    if (count > SESSION_REFUSALS_MAX) {
-        count = SESSION_REFUSALS_MAX;
+    if (count > SESSION_REJECTIONS_MAX) {
+        count = SESSION_REJECTIONS_MAX;
     }
     send_or_buffer(session,
                    &(ServerMessage){ .kind = SERVER_ACK,
@@ -164,8 +164,8 @@ void session_server_delayed(SessionServer *session, uint64_t delay_ms)
     BUG_IF(session->work != WORK_APPLY);
     /* Informational only: dropped if it cannot be sent now. */
     if (session->sm.state == SERVER_LIVE && session->ack.len == 0 && can_send(session)) {
-        AUTO_CLEAR(Buf) out = buf_make(SESSION_DOWN_MAX);
-        uint64_t taken = session->is_our_epoch ? session->cursor.sequence : 0;
+        AUTO_CLEAR(Buf) out = buf_make(SESSION_SERVER_MESSAGE_MAX);
+        uint64_t taken = session->is_current_epoch ? session->cursor.sequence : 0;
         server_message_encode(
             &(ServerMessage){ .kind = SERVER_ACK, .ack = { taken, NULL, 0, delay_ms } }, &out);
         session->options.ops->send(session->options.context, buf_str(&out));
@@ -189,7 +189,7 @@ static void load(SessionServer *session)
 }
 
 /* Drops records that were already applied, and acknowledges them again. */
-static bool drop_known(SessionServer *session)
+static bool drop_applied(SessionServer *session)
 {
     uint64_t taken = session->cursor.epoch == session->epoch ? session->cursor.sequence : 0;
     bool any = false;
@@ -215,7 +215,7 @@ static void apply_next(SessionServer *session)
     if (session->work != WORK_NONE || session->ack.len > 0) {
         return;
     }
-    if (drop_known(session)) {
+    if (drop_applied(session)) {
         send_ack(session, NULL, 0);
         if (session->ack.len > 0) {
             return;
@@ -242,12 +242,12 @@ static void retry_runs(void *context)
     load(session);
 }
 
-void session_server_applied(SessionServer *session, const Refusal *refusals, uint32_t count,
+void session_server_applied(SessionServer *session, const RejectedRecord *refusals, uint32_t count,
                             const Error *err)
 {
     BUG_IF(session->work != WORK_APPLY);
     session->work = WORK_NONE;
-    if (session->sm.state == SERVER_OVER) {
+    if (session->sm.state == SERVER_CLOSED) {
         while (session->first != NULL) {
             drop_first(session);
         }
@@ -257,7 +257,7 @@ void session_server_applied(SessionServer *session, const Refusal *refusals, uin
         const Inbox *inbox = session->first;
         session->cursor =
             (SessionCursor){ session->epoch, inbox->records[inbox->count - 1].sequence };
-        session->is_our_epoch = true;
+        session->is_current_epoch = true;
         drop_first(session);
         send_ack(session, refusals, count);
         apply_next(session);
@@ -284,31 +284,31 @@ static void keep_alive(void *context)
     /* Renewals are aligned, so that those of many sessions are due at the same time and the loop
      * wakes up less often. */
     loop_timer_start(&session->timer,
-                     SESSION_BEAT_MS - loop_now_ms(session->options.loop) % SESSION_BEAT_STEP_MS);
-    session->options.ops->keep_alive(session->options.context);
+                     SESSION_RENEW_MS - loop_now_ms(session->options.loop) % SESSION_RENEW_STEP_MS);
+    session->options.ops->renew_lease(session->options.context);
 }
 
 /* A node that is newer than this server may request watches that do not exist here; it is served
  * the others. */
-static void refuse_watch(SessionServer *session, uint32_t watch, const Error *why, ServerHello *out)
+static void reject_watch(SessionServer *session, uint32_t watch, const Error *why, ServerHello *out)
 {
     Str reason = str_slice(str_from_c(why->text), 0, SESSION_REASON_MAX);
-    out->refused[out->refused_count++] =
-        (RefusedWatch){ watch, arena_copy(&session->hello_arena, reason) };
+    out->rejected[out->rejected_count++] =
+        (RejectedWatch){ watch, arena_copy(&session->hello_arena, reason) };
 }
 
 static bool start_watches(SessionServer *session, ServerHello *out, Error *err)
 {
     const NodeHello *hello = session->hello;
     for (uint32_t i = 0; i < hello->watch_count; i++) {
-        const Watching *requested = &hello->watches[i];
+        const WatchRequest *requested = &hello->watches[i];
         bool reset = !str_eq_c(requested->position.store, session->store);
         session->watches[i].revision = requested->position.revision;
         session->watches[i].started =
             session->options.ops->watch(session->options.context, i, requested->name, reset,
                                         reset ? 0 : requested->position.revision, err);
         if (!session->watches[i].started && err->kind == ERROR_DENIED) {
-            refuse_watch(session, i, err, out);
+            reject_watch(session, i, err, out);
         } else if (!session->watches[i].started) {
             return error_wrap(err, "watch '%" STR_FMT "'", STR_ARG(requested->name));
         }
@@ -318,12 +318,12 @@ static bool start_watches(SessionServer *session, ServerHello *out, Error *err)
 
 static void go_live(SessionServer *session)
 {
-    AUTO_CLEAR(Buf) out = buf_make(SESSION_DOWN_MAX);
+    AUTO_CLEAR(Buf) out = buf_make(SESSION_SERVER_MESSAGE_MAX);
     ServerHello hello = {
         .protocol = session->protocol,
         .server = str_from_c(session->server),
         .wall_ms = loop_wall_ms(session->options.loop),
-        .sequence = session->is_our_epoch ? session->cursor.sequence : 0,
+        .sequence = session->is_current_epoch ? session->cursor.sequence : 0,
         .store = str_from_c(session->store),
     };
     Error err;
@@ -343,7 +343,7 @@ void session_server_loaded(SessionServer *session, SessionCursor cursor, const E
 {
     BUG_IF(session->work != WORK_LOAD);
     session->work = WORK_NONE;
-    if (session->sm.state == SERVER_OVER) {
+    if (session->sm.state == SERVER_CLOSED) {
         return;
     }
     if (err != NULL) {
@@ -354,8 +354,8 @@ void session_server_loaded(SessionServer *session, SessionCursor cursor, const E
         }
         return;
     }
-    bool is_our_epoch = cursor.epoch == session->epoch;
-    if (session->is_our_epoch && !is_our_epoch) {
+    bool is_current_epoch = cursor.epoch == session->epoch;
+    if (session->is_current_epoch && !is_current_epoch) {
         Error why;
         error_set(&why, ERROR_CONFLICT,
                   "the node continues in another session with new sequence numbers");
@@ -363,7 +363,7 @@ void session_server_loaded(SessionServer *session, SessionCursor cursor, const E
         return;
     }
     session->cursor = cursor;
-    session->is_our_epoch = is_our_epoch;
+    session->is_current_epoch = is_current_epoch;
     if (session->sm.state == SERVER_LOADING) {
         go_live(session);
     }
@@ -431,7 +431,7 @@ static void records_arrived(SessionServer *session, Inbox *inbox)
     apply_next(session);
 }
 
-static bool taken_arrived(SessionServer *session, const Taken *taken, Error *err)
+static bool watch_ack_arrived(SessionServer *session, const WatchAck *taken, Error *err)
 {
     if (taken->watch >= session->watch_count || !session->watches[taken->watch].unacknowledged ||
         session->watches[taken->watch].unsent.len > 0 ||
@@ -439,18 +439,19 @@ static bool taken_arrived(SessionServer *session, const Taken *taken, Error *err
         return error_set(err, ERROR_INVALID, "changes were acknowledged that were not sent");
     }
     session->watches[taken->watch].unacknowledged = false;
-    session->options.ops->taken(session->options.context, taken->watch, taken->revision);
+    session->options.ops->changes_acknowledged(session->options.context, taken->watch,
+                                               taken->revision);
     return true;
 }
 
 static bool pong_arrived(SessionServer *session, const Pong *pong, Error *err)
 {
-    if (!session->pinging || session->ping.len > 0 || pong->id != session->pings) {
+    if (!session->awaiting_pong || session->ping.len > 0 || pong->id != session->pings) {
         return error_set(err, ERROR_INVALID, "answer to a ping that was not sent");
     }
     Loop *loop = session->options.loop;
     SessionPing ping = { loop_now_ms(loop) - session->ping_ms, pong->wall_ms, loop_wall_ms(loop) };
-    session->pinging = false;
+    session->awaiting_pong = false;
     if (session->options.ops->ping_answered != NULL) {
         session->options.ops->ping_answered(session->options.context, &ping);
     }
@@ -472,7 +473,7 @@ static bool message_arrived(SessionServer *session, Str bytes, Error *err)
     if (ok && message.kind == NODE_HELLO) {
         ok = error_set(err, ERROR_INVALID, "duplicate hello");
     } else if (ok && message.kind == NODE_WATCH_ACK) {
-        ok = taken_arrived(session, &message.taken, err);
+        ok = watch_ack_arrived(session, &message.watch_ack, err);
     } else if (ok && message.kind == NODE_PONG) {
         ok = pong_arrived(session, &message.pong, err);
     }
@@ -549,7 +550,7 @@ void session_server_writable(SessionServer *session)
 
 void session_server_closed(SessionServer *session)
 {
-    if (session->sm.state != SERVER_OVER) {
+    if (session->sm.state != SERVER_CLOSED) {
         end(session);
     }
 }
@@ -570,10 +571,10 @@ void session_server_changes(SessionServer *session, const Changes *changes)
 
 void session_server_ping(SessionServer *session)
 {
-    if (session->sm.state != SERVER_LIVE || session->pinging) {
+    if (session->sm.state != SERVER_LIVE || session->awaiting_pong) {
         return;
     }
-    session->pinging = true;
+    session->awaiting_pong = true;
     session->pings++;
     session->ping_ms = loop_now_ms(session->options.loop);
     send_or_buffer(session, &(ServerMessage){ .kind = SERVER_PING, .ping = { session->pings } },

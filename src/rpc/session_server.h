@@ -20,8 +20,8 @@ typedef struct SessionServer SessionServer;
 enum {
     SESSION_HELLO_MS = 15 * 1000, /* maximum time until the node's hello */
     SESSION_LEASE_S = 15,         /* time after which a disconnected node counts as silent */
-    SESSION_BEAT_MS = 10 * 1000,  /* maximum interval between renewals of its lease */
-    SESSION_BEAT_STEP_MS = 500,   /* renewals happen at multiples of this */
+    SESSION_RENEW_MS = 10 * 1000, /* maximum interval between renewals of its lease */
+    SESSION_RENEW_STEP_MS = 500,  /* renewals happen at multiples of this */
     SESSION_RETRY_MS = 1000,      /* approximate delay before a write is retried */
     /* memory for records that are not applied yet; one more message is accepted */
     SESSION_INBOX_BYTES = 1024 * 1024,
@@ -51,8 +51,8 @@ typedef struct SessionServerOps {
      * `from`. Followed by session_server_applied; the arguments are valid until then. */
     void (*apply)(void *context, SessionCursor from, SessionCursor to, const Record *records,
                   uint32_t count);
-    /* Renews the lease. Called when the session becomes live, and then every SESSION_BEAT_MS. */
-    void (*keep_alive)(void *context);
+    /* Renews the lease. Called when the session becomes live, and then every SESSION_RENEW_MS. */
+    void (*renew_lease)(void *context);
 
     /* Starts a watch; the node chooses the name. With `reset` a full snapshot comes first, marked
      * as such; otherwise the changes after `revision`, or a reset if they are no longer available.
@@ -61,8 +61,8 @@ typedef struct SessionServerOps {
     bool (*watch)(void *context, uint32_t watch, Str name, bool reset, int64_t revision,
                   Error *err);
     /* The node has processed the last changes: the next may be sent. */
-    void (*taken)(void *context, uint32_t watch, int64_t revision);
-    void (*unwatch)(void *context, uint32_t watch);
+    void (*changes_acknowledged)(void *context, uint32_t watch, int64_t revision);
+    void (*stop_watch)(void *context, uint32_t watch);
 
     /* The node has responded to a ping. May be NULL if the owner sends no pings. */
     void (*ping_answered)(void *context, const SessionPing *ping);
@@ -95,7 +95,7 @@ void session_server_closed(SessionServer *session); /* no function is called aft
 /* `err` is NULL on success. ERROR_UNAVAILABLE, ERROR_LIMIT and ERROR_TIMEOUT are retried;
  * ERROR_CONFLICT means that the cursor has changed; any other error ends the session. */
 void session_server_loaded(SessionServer *session, SessionCursor cursor, const Error *err);
-void session_server_applied(SessionServer *session, const Refusal *refusals, uint32_t count,
+void session_server_applied(SessionServer *session, const RejectedRecord *refusals, uint32_t count,
                             const Error *err);
 /* Notifies the node that the records passed to `apply` are delayed by this time. */
 void session_server_delayed(SessionServer *session, uint64_t delay_ms);

@@ -7,9 +7,9 @@
 #include "sys/signals.h"
 
 enum {
-    THREADS_MAX = 256, /* including steps whose action only waits */
-    LOOK_US = 5000,    /* how often to check for interrupts */
-    TICK_US = 200000   /* how often the view is updated while nothing happens */
+    THREADS_MAX = 256,        /* including steps whose action only waits */
+    INTERRUPT_POLL_US = 5000, /* how often to check for interrupts */
+    TICK_US = 200000          /* how often the view is updated while nothing happens */
 };
 
 struct Executor {
@@ -18,8 +18,8 @@ struct Executor {
     RunCore *core;
     Pool *pool;
     int interrupts;
-    RunControl *control; /* NULL: none */
-    int64_t looked_us;   /* when interrupts were last checked */
+    RunControl *control;           /* NULL: none */
+    int64_t interrupts_checked_us; /* when interrupts were last checked */
     int64_t start_us, end_us;
 };
 
@@ -28,10 +28,10 @@ struct Executor {
 static void take_interrupts(Executor *executor, int64_t now_us)
 {
     int number;
-    if (executor->interrupts < 0 || now_us < executor->looked_us + LOOK_US) {
+    if (executor->interrupts < 0 || now_us < executor->interrupts_checked_us + INTERRUPT_POLL_US) {
         return;
     }
-    executor->looked_us = now_us;
+    executor->interrupts_checked_us = now_us;
     uint32_t count = signals_take(executor->interrupts, &number);
     count += executor->control != NULL ? run_control_take(executor->control) : 0;
     for (; count > 0; count--) {
@@ -45,7 +45,7 @@ static void take_interrupts(Executor *executor, int64_t now_us)
 
 static void start_task(Executor *executor, const CoreAction *action)
 {
-    if (action->is_brief) {
+    if (action->runs_inline) {
         task_run(&action->start->task);
         run_core_ended(executor->core, action->start, clock_monotonic_us());
     } else {
@@ -66,8 +66,9 @@ static int64_t wait_ms(int64_t now_us, int64_t until_us)
 static void wait_for_event(Executor *executor, int64_t until_us)
 {
     int64_t now_us = clock_monotonic_us();
-    Running *running = pool_wait(executor->pool, wait_ms(now_us, until_us), executor->interrupts);
-    executor->looked_us = 0; /* the wait may have been ended by an interrupt */
+    RunningTask *running =
+        pool_wait(executor->pool, wait_ms(now_us, until_us), executor->interrupts);
+    executor->interrupts_checked_us = 0; /* the wait may have been ended by an interrupt */
     if (running != NULL) {
         run_core_ended(executor->core, running, clock_monotonic_us());
         return;

@@ -6,10 +6,11 @@ enum {
     OUTPUT_RETAINED = 1 << 20 /* bytes of command output kept in a report */
 };
 
-Str executor_scrub(const RunCoreOps *world, Arena *arena, Str text)
+Str executor_scrub(const RunCoreOps *environment, Arena *arena, Str text)
 {
-    return text.len > 0 && world->scrub != NULL ? world->scrub(world->context, text, arena)
-                                                : arena_copy(arena, text);
+    return text.len > 0 && environment->scrub != NULL
+               ? environment->scrub(environment->context, text, arena)
+               : arena_copy(arena, text);
 }
 
 static Str shown_text(void *context, Str text, Arena *arena)
@@ -17,14 +18,14 @@ static Str shown_text(void *context, Str text, Arena *arena)
     return executor_scrub(context, arena, text);
 }
 
-static Value scrub_value(const RunCoreOps *world, Arena *arena, Value value)
+static Value scrub_value(const RunCoreOps *environment, Arena *arena, Value value)
 {
-    return secrets_replace(arena, value, shown_text, (void *)world);
+    return secrets_replace(arena, value, shown_text, (void *)environment);
 }
 
 /* The output of a command, verbatim for later steps, and without secrets for everything else. */
-static Str keep_output(const RunCoreOps *world, Arena *arena, Str text, bool secret, Str *shown,
-                       StepReport *report)
+static Str keep_output(const RunCoreOps *environment, Arena *arena, Str text, bool secret,
+                       Str *shown, StepReport *report)
 {
     Str kept = arena_copy(arena, str_slice(text, 0, OUTPUT_RETAINED));
     if (secret) {
@@ -33,7 +34,7 @@ static Str keep_output(const RunCoreOps *world, Arena *arena, Str text, bool sec
         return kept;
     }
     /* before truncation, which may split a secret */
-    Str clean = executor_scrub(world, arena, text);
+    Str clean = executor_scrub(environment, arena, text);
     if (!str_eq(clean, text)) {
         report->secret_out = true;
     }
@@ -41,12 +42,12 @@ static Str keep_output(const RunCoreOps *world, Arena *arena, Str text, bool sec
     return kept;
 }
 
-static void learn_secrets(const RunCoreOps *world, const Outcome *outcome)
+static void learn_secrets(const RunCoreOps *environment, const Outcome *outcome)
 {
-    if (world->learn != NULL) {
-        world->learn(world->context, outcome->value);
+    if (environment->learn != NULL) {
+        environment->learn(environment->context, outcome->value);
         if (outcome->files != NULL) {
-            world->learn(world->context, value_list(outcome->files));
+            environment->learn(environment->context, value_list(outcome->files));
         }
     }
 }
@@ -60,15 +61,16 @@ static Map *marked(Arena *arena, const Map *map)
     return all;
 }
 
-void executor_report_conceal(const RunCoreOps *world, Task *task)
+void executor_report_redact(const RunCoreOps *environment, Task *task)
 {
     Outcome *outcome = &task->outcome;
     Arena *arena = &task->arena;
     outcome->secret = true;
     outcome->value.flags |= VALUE_SECRET;
-    if (world->learn != NULL) {
-        world->learn(world->context, value_with_secret(value_string(outcome->out)));
-        world->learn(world->context, value_with_secret(value_string(outcome->error_out)));
+    if (environment->learn != NULL) {
+        environment->learn(environment->context, value_with_secret(value_string(outcome->out)));
+        environment->learn(environment->context,
+                           value_with_secret(value_string(outcome->error_out)));
     }
     if (outcome->changes != NULL) {
         outcome->changes = marked(arena, outcome->changes);
@@ -136,24 +138,24 @@ static const ShutdownRequest *copy_shutdown(Arena *arena, const ShutdownRequest 
 }
 
 void executor_report_fill(StepReport *report, const Outcome *outcome, bool adds,
-                          const RunCoreOps *world, Arena *arena)
+                          const RunCoreOps *environment, Arena *arena)
 {
-    learn_secrets(world, outcome);
+    learn_secrets(environment, outcome);
     if (!adds) {
         executor_report_empty(report);
     }
     if (outcome->changes != NULL) {
-        Map *changes = scrub_value(world, arena, value_map(outcome->changes)).map;
+        Map *changes = scrub_value(environment, arena, value_map(outcome->changes)).map;
         for (uint32_t i = 0; report->changes != NULL && i < changes->len; i++) {
             map_set(arena, report->changes, changes->entries[i].key, changes->entries[i].value);
         }
         report->changes = report->changes != NULL ? report->changes : changes;
     }
     if (outcome->diff.len > 0) {
-        report->diff = executor_scrub(world, arena, outcome->diff);
+        report->diff = executor_scrub(environment, arena, outcome->diff);
     }
     if (outcome->comment.len > 0) {
-        report->comment = executor_scrub(world, arena, outcome->comment);
+        report->comment = executor_scrub(environment, arena, outcome->comment);
     }
     if (outcome->observed.len > 0) {
         report->observed = arena_copy(arena, outcome->observed);
@@ -162,14 +164,14 @@ void executor_report_fill(StepReport *report, const Outcome *outcome, bool adds,
         report->shutdown = copy_shutdown(arena, outcome->shutdown);
     }
     if (outcome->state.len > 0) {
-        report->state = executor_scrub(world, arena, outcome->state);
+        report->state = executor_scrub(environment, arena, outcome->state);
     }
     if (outcome->has_exit_code || outcome->out.len > 0 || outcome->error_out.len > 0) {
         report->exit_code = outcome->exit_code;
         report->has_exit_code = outcome->has_exit_code;
-        report->out =
-            keep_output(world, arena, outcome->out, outcome->secret, &report->shown_out, report);
-        report->error_out = keep_output(world, arena, outcome->error_out, outcome->secret,
+        report->out = keep_output(environment, arena, outcome->out, outcome->secret,
+                                  &report->shown_out, report);
+        report->error_out = keep_output(environment, arena, outcome->error_out, outcome->secret,
                                         &report->shown_error_out, report);
     }
     if (outcome->value.kind != VALUE_NULL) {
@@ -215,15 +217,15 @@ Str executor_test_text(const Dynamic *test)
     return value_is_string(test->value) ? value_str(test->value) : STR("its condition");
 }
 
-void executor_scrub_problem(const RunCoreOps *world, Arena *arena, Problem *problem)
+void executor_scrub_problem(const RunCoreOps *environment, Arena *arena, Problem *problem)
 {
-    problem->message = executor_scrub(world, arena, problem->message);
-    problem->hint = executor_scrub(world, arena, problem->hint);
+    problem->message = executor_scrub(environment, arena, problem->message);
+    problem->hint = executor_scrub(environment, arena, problem->hint);
     problem->fix = (ProblemFix){ 0 };
     for (ProblemNote *note = problem->notes; note != NULL; note = note->next) {
-        note->message = executor_scrub(world, arena, note->message);
+        note->message = executor_scrub(environment, arena, note->message);
     }
-    if (!str_eq(executor_scrub(world, arena, problem->excerpt), problem->excerpt)) {
+    if (!str_eq(executor_scrub(environment, arena, problem->excerpt), problem->excerpt)) {
         problem->excerpt = STR_EMPTY; /* the caret would be misplaced */
     }
 }

@@ -5,9 +5,9 @@
 #include "run/run_core.h"
 
 /* A copy of the text without secrets. */
-Str executor_scrub(const RunCoreOps *world, Arena *arena, Str text);
+Str executor_scrub(const RunCoreOps *environment, Arena *arena, Str text);
 /* Removes secrets from all texts of a problem. */
-void executor_scrub_problem(const RunCoreOps *world, Arena *arena, Problem *problem);
+void executor_scrub_problem(const RunCoreOps *environment, Arena *arena, Problem *problem);
 
 /* The arena for the report of a step: that of the run, or, if the step may be retried forever, a
  * separate one (`*own`) that each attempt reuses. */
@@ -16,14 +16,14 @@ void executor_report_arena_clear(Arena *own); /* NULL is allowed */
 
 /* For a secret step: marks its results as secret, so that later steps inherit the mark, and removes
  * its output from the error. */
-void executor_report_conceal(const RunCoreOps *world, Task *task);
+void executor_report_redact(const RunCoreOps *environment, Task *task);
 
 /* Clears the results of an earlier attempt or of the check. */
 void executor_report_empty(StepReport *report);
 /* With `adds`, for a final reaction, existing values are kept unless the outcome replaces them;
  * otherwise the results of an earlier attempt or of the check are cleared. */
 void executor_report_fill(StepReport *report, const Outcome *outcome, bool adds,
-                          const RunCoreOps *world, Arena *arena);
+                          const RunCoreOps *environment, Arena *arena);
 
 /* The location of the step's name, or of the step itself. */
 Value step_name_place(const StepSpec *spec);

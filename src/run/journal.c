@@ -55,9 +55,9 @@ static void apply(DebtBook *book, const JournalRecord *record)
 }
 
 /* Steps between the two records of their effect; several workers act at the same time. */
-typedef VEC(Str) Acting;
+typedef VEC(Str) PendingEffect;
 
-static void follow(Acting *acting, const JournalRecord *record, Arena *arena)
+static void follow(PendingEffect *acting, const JournalRecord *record, Arena *arena)
 {
     if (record->kind == JOURNAL_BEGIN) {
         acting->len = 0;
@@ -74,7 +74,7 @@ static void follow(Acting *acting, const JournalRecord *record, Arena *arena)
 }
 
 /* Returns "web#motd, web#reload". */
-static Str join_names(const Acting *acting, Arena *arena)
+static Str join_names(const PendingEffect *acting, Arena *arena)
 {
     Buf names = buf_make_in(arena, BUF_UNLIMITED);
     for (uint32_t i = 0; i < acting->len; i++) {
@@ -91,7 +91,7 @@ JournalScan journal_scan(Str text, DebtBook *book)
     arena_init(&line, ARENA_UNLIMITED);
     JournalScan scan = { 0 };
     uint32_t damaged = 0;
-    Acting acting = { 0 };
+    PendingEffect acting = { 0 };
     JournalRecord record;
     for (size_t at = 0;;) {
         arena_reset(&line);

@@ -26,45 +26,45 @@ static uint64_t mix(uint64_t a, uint64_t b)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-static void take_word(Digest *digest, uint64_t word)
+static void read_u64(Digest *digest, uint64_t word)
 {
     digest->low = mix(digest->low ^ word, 0xa0761d6478bd642fu);
     digest->high = mix(digest->high + word, digest->low ^ 0x589965cc75374cc3u);
 }
 
-static void take_text(Digest *digest, Str text)
+static void read_text(Digest *digest, Str text)
 {
-    take_word(digest, text.len);
+    read_u64(digest, text.len);
     for (; text.len >= 8; text = str_from_offset(text, 8)) {
         uint64_t word;
         memcpy(&word, text.data, 8);
-        take_word(digest, word);
+        read_u64(digest, word);
     }
     if (text.len > 0) {
         uint64_t word = 0;
         memcpy(&word, text.data, text.len);
-        take_word(digest, word);
+        read_u64(digest, word);
     }
 }
 
 /* Deeply nested values count by their kind alone; a map counts in the order it is written. */
 static void take_value(Digest *digest, Value v, unsigned depth)
 {
-    take_word(digest, v.kind);
+    read_u64(digest, v.kind);
     switch ((ValueKind)v.kind) {
-    case VALUE_BOOL: take_word(digest, v.boolean); return;
+    case VALUE_BOOL: read_u64(digest, v.boolean); return;
     case VALUE_INT:
-    case VALUE_FLOAT: take_word(digest, v.payload); return;
-    case VALUE_STRING: take_text(digest, value_str(v)); return;
+    case VALUE_FLOAT: read_u64(digest, v.payload); return;
+    case VALUE_STRING: read_text(digest, value_str(v)); return;
     case VALUE_LIST:
     case VALUE_TUPLE:
-        take_word(digest, v.list->len);
+        read_u64(digest, v.list->len);
         for (uint32_t i = 0; depth < NESTED_MAX && i < v.list->len; i++) {
             take_value(digest, v.list->items[i], depth + 1);
         }
         return;
     case VALUE_MAP:
-        take_word(digest, v.map->len);
+        read_u64(digest, v.map->len);
         for (uint32_t i = 0; depth < NESTED_MAX && i < v.map->len; i++) {
             take_value(digest, v.map->entries[i].key, depth + 1);
             take_value(digest, v.map->entries[i].value, depth + 1);
@@ -79,7 +79,7 @@ static void take_value(Digest *digest, Value v, unsigned depth)
 Digest digest_values(const Value *values, uint32_t count)
 {
     Digest digest = { 0x243f6a8885a308d3u, 0x13198a2e03707344u };
-    take_word(&digest, count);
+    read_u64(&digest, count);
     for (uint32_t i = 0; i < count; i++) {
         take_value(&digest, values[i], 0);
     }

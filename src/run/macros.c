@@ -148,7 +148,7 @@ static Str call_way(Render *r, const MacroCall *innermost, const Macro *last)
     };
     const Macro *shown[SHOWN_MAX];
     uint32_t count = 0;
-    for (const MacroCall *call = innermost; call != NULL; call = call->outer) {
+    for (const MacroCall *call = innermost; call != NULL; call = call->caller) {
         if (count < SHOWN_MAX) {
             shown[count] = call->macro;
         }
@@ -169,11 +169,11 @@ static Str call_way(Render *r, const MacroCall *innermost, const Macro *last)
 /* Detects a macro whose result depends on itself. */
 static bool check_circle(Render *r, const Macros *macros, const Macro *macro, Str key)
 {
-    for (const MacroCall *call = macros->asked; call != NULL; call = call->outer) {
+    for (const MacroCall *call = macros->active_call; call != NULL; call = call->caller) {
         if (call->macro == macro && str_eq(call->key, key)) {
-            return render_raise(r, FAULT_RECURSION,
-                                "macro '%" STR_FMT "' depends on its own result: %" STR_FMT,
-                                STR_ARG(macro->name), STR_ARG(call_way(r, macros->asked, macro)));
+            return render_raise(
+                r, FAULT_RECURSION, "macro '%" STR_FMT "' depends on its own result: %" STR_FMT,
+                STR_ARG(macro->name), STR_ARG(call_way(r, macros->active_call, macro)));
         }
     }
     return true;
@@ -221,7 +221,7 @@ static bool find_param(Render *r, const Asking *a, uint32_t place, Value *out)
     const Macro *macro = a->macro;
     const ParamSpec *spec = &macro->action->params[place];
     *out = value_missing();
-    if (!macro->direct) {
+    if (!macro->is_action) {
         return (macro->params_set & (uint64_t)1 << place) == 0 ||
                dynamic_evaluate_inside(r, &macro->params[place], a->scope, a->rendered, a->arena,
                                        out);
@@ -263,11 +263,11 @@ static bool check_direct(Render *r, const Asking *a)
 static bool ask_action(Render *r, const Asking *a, Value *out)
 {
     const Macro *macro = a->macro;
-    const MacroAsk *ask = &macro->owner->load.ask;
+    const MacroQuery *ask = &macro->owner->load.ask;
     uint32_t count = action_param_count(macro->action);
     Value *params = ARENA_ARRAY(a->arena, Value, count);
     bool secret = false;
-    if (macro->direct && !check_direct(r, a)) {
+    if (macro->is_action && !check_direct(r, a)) {
         return false;
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -303,20 +303,20 @@ static bool ask_action(Render *r, const Asking *a, Value *out)
 
 static bool ask_rendered(Render *r, Macros *macros, const Asking *asking, Str key, Value *out)
 {
-    MacroCall call = { asking->macro, key, macros->asked };
-    macros->asked = &call;
+    MacroCall call = { asking->macro, key, macros->active_call };
+    macros->active_call = &call;
     bool ok = asking->macro->action != NULL
                   ? ask_action(r, asking, out)
                   : dynamic_evaluate_inside(r, &asking->macro->expression, asking->scope,
                                             asking->rendered, asking->arena, out);
-    macros->asked = call.outer;
+    macros->active_call = call.caller;
     return ok;
 }
 
 static void keep_answer(Macros *macros, Str key, Value answer)
 {
     value_freeze(answer);
-    map_set_str(macros->load.arena, macros->answers, arena_copy(macros->load.arena, key), answer);
+    map_set_str(macros->load.arena, macros->results, arena_copy(macros->load.arena, key), answer);
 }
 
 static bool ask(Render *r, const Macro *macro, CallArgs *args, Value *out)
@@ -326,8 +326,8 @@ static bool ask(Render *r, const Macro *macro, CallArgs *args, Value *out)
     if (!question_text(r, macro, args, &key)) {
         return false;
     }
-    bool memo = macro->memo && !macros->fresh;
-    const MapEntry *known = memo ? map_find_str(macros->answers, key) : NULL;
+    bool memo = macro->memo && !macros->bypass_cache;
+    const MapEntry *known = memo ? map_find_str(macros->results, key) : NULL;
     if (known != NULL) {
         *out = known->value;
         return true;
@@ -339,9 +339,9 @@ static bool ask(Render *r, const Macro *macro, CallArgs *args, Value *out)
     if (rendered == NULL) {
         return render_raise(r, FAULT_RECURSION,
                             "more than %d macros and variables depend on each other: %" STR_FMT,
-                            RENDERS_MAX, STR_ARG(call_way(r, macros->asked, macro)));
+                            RENDERS_MAX, STR_ARG(call_way(r, macros->active_call, macro)));
     }
-    bool keep = memo && macros->answers->len < MACRO_ANSWERS_MAX;
+    bool keep = memo && macros->results->len < MACRO_RESULTS_MAX;
     Asking asking = { .macro = macro,
                       .args = args,
                       .scope = call_scope(r, macros, args),
@@ -469,8 +469,8 @@ static bool answer(Render *r, const Macro *macro, const Args *given, Value *out)
 {
     CallArgs *args = arena_alloc(r->arena, sizeof *args);
     if (!gather_args(r, given, args) ||
-        !(macro->by_label ? servers_by_label(r, macro->owner, args, out)
-                          : ask(r, macro, args, out))) {
+        !(macro->is_label_query ? servers_by_label(r, macro->owner, args, out)
+                                : ask(r, macro, args, out))) {
         return false;
     }
     render_note_external(r, *out);
@@ -549,7 +549,7 @@ bool macros_load(const MacrosLoad *load, Macros **out)
                         .load = *load,
                         .names = map_new(load->arena, 32),
                         .scope = value_map(map_new(load->arena, 0)),
-                        .answers = map_new(load->arena, 8),
+                        .results = map_new(load->arena, 8),
                         .selectors = map_new(load->arena, 0) };
     *out = macros;
     return macros_read(macros);
@@ -572,14 +572,14 @@ Value macros_servers_get_by_label(Macros *macros)
 
 void macros_set_fresh(Macros *macros, bool fresh)
 {
-    macros->fresh = fresh;
-    if (fresh && macros->answers->len > 0) {
-        macros->answers = map_new(macros->load.arena, 8);
+    macros->bypass_cache = fresh;
+    if (fresh && macros->results->len > 0) {
+        macros->results = map_new(macros->load.arena, 8);
     }
 }
 
-bool macro_ask_host(void *context, const Action *action, const Value *params, Arena *arena,
-                    Value *out, Error *err)
+bool macro_query_host(void *context, const Action *action, const Value *params, Arena *arena,
+                      Value *out, Error *err)
 {
     Call call = { .action = action, .params = params, .arena = arena, .host = context };
     Outcome outcome = { .value = value_null() };

@@ -29,14 +29,14 @@
 typedef struct Macros Macros;
 
 /* How actions are queried; supplied by the runner, which owns the machine. */
-typedef struct MacroAsk {
+typedef struct MacroQuery {
     void *context;
     /* Calls the query of `action`. `params` are evaluated and converted, in the order of the row.
      * The result is in `arena`. ERROR_UNAVAILABLE: known only in a run (FAULT_UNKNOWN). NULL: there
      * are no actions, and querying one is an error. */
     bool (*ask)(void *context, const Action *action, const Value *params, Arena *arena, Value *out,
                 Error *err);
-} MacroAsk;
+} MacroQuery;
 
 typedef struct MacrosLoad {
     Arena *arena; /* holds the macros and cached results */
@@ -46,7 +46,7 @@ typedef struct MacrosLoad {
     Site *site;                     /* NULL: only the built-in macros */
     const SelectorSubject *subject; /* matched against the selectors of the base file */
     ModuleTable modules;
-    MacroAsk ask;
+    MacroQuery ask;
     Value servers; /* list, each like `server`; servers_get_by_label selects from it */
     Renders *renders;
 } MacrosLoad;
@@ -63,6 +63,6 @@ Value macros_value(Macros *macros);
 /* servers_get_by_label, for `eden`. */
 Value macros_servers_get_by_label(Macros *macros);
 
-/* Calls the query of an action on a machine. For MacroAsk; `context` is a Host. */
-bool macro_ask_host(void *context, const Action *action, const Value *params, Arena *arena,
-                    Value *out, Error *err);
+/* Calls the query of an action on a machine. For MacroQuery; `context` is a Host. */
+bool macro_query_host(void *context, const Action *action, const Value *params, Arena *arena,
+                      Value *out, Error *err);

@@ -2,13 +2,13 @@
 #include "model/document_location.h"
 #include "run/macros_table.h"
 
-typedef struct Reading {
+typedef struct MacroReader {
     Macros *macros;
     const MacrosLoad *load;
     bool ok;
-} Reading;
+} MacroReader;
 
-PRINTF_LIKE(3, 4) static Problem *report(Reading *r, Value at, const char *format, ...)
+PRINTF_LIKE(3, 4) static Problem *report(MacroReader *r, Value at, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -19,7 +19,7 @@ PRINTF_LIKE(3, 4) static Problem *report(Reading *r, Value at, const char *forma
                             "%" STR_FMT, STR_ARG(text));
 }
 
-static void suggest(Reading *r, Problem *problem, Str nearest)
+static void suggest(MacroReader *r, Problem *problem, Str nearest)
 {
     problem->hint =
         arena_format(r->load->problems->arena, "did you mean '%" STR_FMT "'?", STR_ARG(nearest));
@@ -48,7 +48,7 @@ static void add_queries(Macros *macros)
             Macro *macro = add(
                 macros, arena_format(macros->load.arena, "%s.%s", (*module)->name, action->name));
             macro->action = action;
-            macro->direct = true;
+            macro->is_action = true;
         }
     }
 }
@@ -60,7 +60,7 @@ typedef struct ActionName {
     Str name; /* "cmd.run" */
 } ActionName;
 
-static void read_param(Reading *r, const ActionName *of, Value key, Value value)
+static void read_param(MacroReader *r, const ActionName *of, Value key, Value value)
 {
     Macro *macro = of->macro;
     const Action *action = macro->action;
@@ -99,7 +99,7 @@ static void read_param(Reading *r, const ActionName *of, Value key, Value value)
     }
 }
 
-static void read_param_map(Reading *r, const ActionName *of, const Map *map)
+static void read_param_map(MacroReader *r, const ActionName *of, const Map *map)
 {
     for (uint32_t i = 0; i < map->len; i++) {
         read_param(r, of, map->entries[i].key, map->entries[i].value);
@@ -107,7 +107,7 @@ static void read_param_map(Reading *r, const ActionName *of, const Map *map)
 }
 
 /* A map, or a list of one-key maps. */
-static void read_params(Reading *r, const ActionName *of, Value params)
+static void read_params(MacroReader *r, const ActionName *of, Value params)
 {
     of->macro->params = ARENA_ARRAY(r->load->arena, Dynamic, ACTION_PARAMS_MAX);
     if (params.kind == VALUE_MAP) {
@@ -127,7 +127,7 @@ static void read_params(Reading *r, const ActionName *of, Value params)
     }
 }
 
-static void check_required(Reading *r, Macro *macro, Value at)
+static void check_required(MacroReader *r, Macro *macro, Value at)
 {
     for (uint32_t i = 0; macro->action->params[i].name != NULL; i++) {
         if (macro->action->params[i].required && (macro->params_set & (uint64_t)1 << i) == 0) {
@@ -137,7 +137,7 @@ static void check_required(Reading *r, Macro *macro, Value at)
     }
 }
 
-static void read_action(Reading *r, Macro *macro, Value name, Value params)
+static void read_action(MacroReader *r, Macro *macro, Value name, Value params)
 {
     if (!value_is_string(name)) {
         report(r, name, "'action' must be a string, such as 'cmd.run'");
@@ -169,7 +169,7 @@ static void read_action(Reading *r, Macro *macro, Value name, Value params)
     check_required(r, macro, name);
 }
 
-static void read_arg(Reading *r, Macro *macro, Value name, Value fallback)
+static void read_arg(MacroReader *r, Macro *macro, Value name, Value fallback)
 {
     if (!value_is_string(name) || name.len == 0) {
         report(r, name, "the name of an argument must be a string");
@@ -182,7 +182,7 @@ static void read_arg(Reading *r, Macro *macro, Value name, Value fallback)
 }
 
 /* Names, or `name: value` for optional ones. */
-static void read_args(Reading *r, Macro *macro, Value args)
+static void read_args(MacroReader *r, Macro *macro, Value args)
 {
     macro->args = ARENA_ARRAY(r->load->arena, MacroArg, MACRO_ARGS_MAX);
     if (args.kind != VALUE_LIST) {
@@ -199,7 +199,7 @@ static void read_args(Reading *r, Macro *macro, Value args)
     }
 }
 
-static bool read_flag(Reading *r, Str name, Value value)
+static bool read_flag(MacroReader *r, Str name, Value value)
 {
     if (value.kind != VALUE_BOOL) {
         report(r, value, "'%" STR_FMT "' must be true or false", STR_ARG(name));
@@ -213,7 +213,7 @@ typedef struct Definition {
     bool has_action, has_params, has_expression;
 } Definition;
 
-static void read_key(Reading *r, Macro *macro, Value key, Value value, Definition *d)
+static void read_key(MacroReader *r, Macro *macro, Value key, Value value, Definition *d)
 {
     Str name = value_is_string(key) ? value_str(key) : STR_EMPTY;
     if (str_eq(name, STR("action"))) {
@@ -246,7 +246,7 @@ static void read_key(Reading *r, Macro *macro, Value key, Value value, Definitio
     }
 }
 
-static void read_macro(Reading *r, Value name, Value definition)
+static void read_macro(MacroReader *r, Value name, Value definition)
 {
     if (!value_is_string(name) || name.len == 0) {
         report(r, name, "the name of a macro must be a string");
@@ -281,7 +281,7 @@ static void read_macro(Reading *r, Value name, Value definition)
     r->ok = r->ok && before;
 }
 
-static void read_entry(Reading *r, const SiteEntry *entry)
+static void read_entry(MacroReader *r, const SiteEntry *entry)
 {
     bool matches;
     if (entry->selector == NULL || !selector_match(entry->selector, r->load->subject, &matches)) {
@@ -307,8 +307,8 @@ static void read_entry(Reading *r, const SiteEntry *entry)
 
 bool macros_read(Macros *macros)
 {
-    Reading r = { .macros = macros, .load = &macros->load, .ok = true };
-    add(macros, STR("servers_get_by_label"))->by_label = true;
+    MacroReader r = { .macros = macros, .load = &macros->load, .ok = true };
+    add(macros, STR("servers_get_by_label"))->is_label_query = true;
     add_queries(macros);
     if (macros->load.site == NULL) {
         return true;

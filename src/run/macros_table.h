@@ -6,7 +6,7 @@
 
 enum {
     MACRO_ARGS_MAX = 16,
-    MACRO_ANSWERS_MAX = 10000 /* cached results; beyond that, they are computed each time */
+    MACRO_RESULTS_MAX = 10000 /* cached results; beyond that, they are computed each time */
 };
 
 typedef struct MacroArg {
@@ -23,8 +23,8 @@ typedef struct Macro {
     uint32_t arg_count;
     bool memo;
     bool secret;          /* its result is secret */
-    bool direct;          /* an action under its own name: arguments are its parameters */
-    bool by_label;        /* servers_get_by_label */
+    bool is_action;       /* an action under its own name: arguments are its parameters */
+    bool is_label_query;  /* servers_get_by_label */
     const Action *action; /* NULL: uses `expression` */
     Dynamic *params;      /* by position in the action's row */
     uint64_t params_set;
@@ -35,7 +35,7 @@ typedef struct Macro {
 typedef struct MacroCall {
     const Macro *macro;
     Str key; /* the arguments as text */
-    struct MacroCall *outer;
+    struct MacroCall *caller;
 } MacroCall;
 
 struct Macros {
@@ -43,12 +43,12 @@ struct Macros {
     MacrosLoad load;
     Map *names; /* from name to the object of the Macro */
     Value scope;
-    Map *answers;   /* from text of macro and arguments to value */
-    bool fresh;     /* results are neither reused nor cached */
-    Map *selectors; /* from text to index in `parsed` */
+    Map *results;      /* from text of macro and arguments to value */
+    bool bypass_cache; /* results are neither reused nor cached */
+    Map *selectors;    /* from text to index in `parsed` */
     const Selector **parsed;
     uint32_t parsed_cap;
-    MacroCall *asked;
+    MacroCall *active_call;
 };
 
 extern const ObjectType macro_callable_type;

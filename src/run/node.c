@@ -9,7 +9,7 @@ enum {
     NODE_FILE_MAX = 1 << 20
 };
 
-typedef struct Loading {
+typedef struct NodeLoader {
     Arena *arena;
     Sources *sources;
     Problems *problems;
@@ -17,9 +17,9 @@ typedef struct Loading {
     Str name;
     bool renamed; /* renamed by the administrator: known by that name only */
     bool ok;
-} Loading;
+} NodeLoader;
 
-static Problem *report(Loading *l, Value at, const char *message)
+static Problem *report(NodeLoader *l, Value at, const char *message)
 {
     l->ok = false;
     return problems_add(l->problems, "E0590", sources_get(l->sources, at.source), at.start, at.span,
@@ -27,7 +27,7 @@ static Problem *report(Loading *l, Value at, const char *message)
 }
 
 /* Numbers and booleans are labels as spelled. */
-static bool text_of(const Loading *l, Value v, Str *out)
+static bool text_of(const NodeLoader *l, Value v, Str *out)
 {
     switch ((ValueKind)v.kind) {
     case VALUE_NULL: *out = STR_EMPTY; return true;
@@ -39,7 +39,7 @@ static bool text_of(const Loading *l, Value v, Str *out)
     }
 }
 
-static void take_labels(Loading *l, Value labels)
+static void take_labels(NodeLoader *l, Value labels)
 {
     if (labels.kind == VALUE_NULL) {
         return;
@@ -61,10 +61,10 @@ static void take_labels(Loading *l, Value labels)
     }
 }
 
-static void take_document(Loading *l, Value document);
+static void take_document(NodeLoader *l, Value document);
 
 /* A document may be wrapped: its metadata can then have labels, too. */
-static void take_key(Loading *l, Value key, Value value, bool metadata)
+static void take_key(NodeLoader *l, Value key, Value value, bool metadata)
 {
     static const Str known[] = { { "name", 4 }, { "labels", 6 }, { "metadata", 8 }, { "spec", 4 } };
     static const Str ignored[] = {
@@ -99,7 +99,7 @@ static void take_key(Loading *l, Value key, Value value, bool metadata)
     }
 }
 
-static void take_document(Loading *l, Value document)
+static void take_document(NodeLoader *l, Value document)
 {
     if (document.kind == VALUE_NULL) {
         return;
@@ -113,7 +113,7 @@ static void take_document(Loading *l, Value document)
     }
 }
 
-static void take_file(Loading *l, const char *etc)
+static void take_file(NodeLoader *l, const char *etc)
 {
     Str path = arena_format(l->arena, "%s/node.yaml", etc);
     Str other = arena_format(l->arena, "%s/node.yml", etc);
@@ -146,7 +146,7 @@ static void take_file(Loading *l, const char *etc)
 
 /* The cluster's record of this node. Users other than root cannot read it and get a warning: their
  * plan may lack labels that a selector needs. */
-static void take_record(Loading *l, const NodeOptions *options)
+static void take_record(NodeLoader *l, const NodeOptions *options)
 {
     const char *const places[] = { options->state, options->home };
     NodeRecord record;
@@ -180,7 +180,7 @@ static void take_record(Loading *l, const NodeOptions *options)
     }
 }
 
-static void take_options(Loading *l, const NodeOptions *options)
+static void take_options(NodeLoader *l, const NodeOptions *options)
 {
     for (uint32_t i = 0; i < options->label_count; i++) {
         Str label = str_from_c(options->labels[i]);
@@ -233,7 +233,7 @@ Value node_server(Arena *arena, const Node *node, Value facts)
 bool node_load(Arena *arena, Sources *sources, const NodeOptions *options, Node *out,
                Problems *problems)
 {
-    Loading l = { arena, sources, problems, .labels = map_new(arena, 8), .ok = true };
+    NodeLoader l = { arena, sources, problems, .labels = map_new(arena, 8), .ok = true };
     take_file(&l, options->etc);
     l.renamed = l.name.len > 0;
     take_record(&l, options);

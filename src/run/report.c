@@ -112,7 +112,7 @@ Value step_report_value(const Step *step, const StepReport *report, Arena *arena
     put(arena, map, "exit_code",
         report->has_exit_code ? value_int(report->exit_code) : value_null());
     put(arena, map, "reacted", value_bool(report->status.reacted));
-    put(arena, map, "tries", value_int(report->tries));
+    put(arena, map, "tries", value_int(report->attempts));
     put(arena, map, "run_order",
         report->run_order > 0 ? value_int(report->run_order) : value_null());
     put(arena, map, "duration_ms", milliseconds(report->duration_us));

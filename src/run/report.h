@@ -24,7 +24,7 @@ typedef struct StepReport {
     bool left;            /* the run was interrupted before it started */
     const Problem *error; /* why it failed; NULL: it did not */
     uint32_t run_order;   /* starting at 1; 0: it did not run */
-    uint32_t tries;       /* number of attempts */
+    uint32_t attempts;    /* number of attempts */
     int64_t duration_us;
     /* As reported by the module; see Outcome in modules/call.h. Without secrets, except for `out`
      * and `error_out`, which later steps may need verbatim; everything else uses the shown_

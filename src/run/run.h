@@ -33,7 +33,7 @@ typedef struct RunConfig {
     const Str *jobs; /* only these; none: those of jobs/base.yaml */
     uint32_t job_count;
     bool planning;
-    bool stays; /* never reboots the machine, even if a step requests it: for --try */
+    bool no_reboot; /* never reboots the machine, even if a step requests it: for --try */
     OrderMode order;
     uint32_t workers;
     int64_t max_wait_us; /* negative: no limit */

@@ -36,7 +36,7 @@ static void start_action(RunCore *core, Work work)
     const StepSpec *spec = core_step(core, work.step)->spec;
     const Action *action = spec->action;
     StepRun *run = &core->runs[work.step];
-    Running *running = running_new(core->arena, &core->spares, work);
+    Running *running = running_task_new(core->arena, &core->spares, work);
     Task *task = &running->task;
     Value *params = ARENA_ARRAY(&task->arena, Value, action_param_count(action) + 1);
     switch (settings->world.params(settings->world.context, work.step, &task->arena, params,
@@ -45,20 +45,20 @@ static void start_action(RunCore *core, Work work)
     case DYNAMIC_UNKNOWN:
         core_turn(core)->params = PARAMS_UNKNOWN;
         if (settings->planning) {
-            running_end(core->arena, &core->spares, running);
+            running_task_recycle(core->arena, &core->spares, running);
             core_end_without_action(core, work, RESULT_UNKNOWN,
                                     STR("a parameter is not known before the run"));
             return;
         }
         core_add_error(core, work.step, "E0602",
                        "a parameter requires a result that this run does not have");
-        running_end(core->arena, &core->spares, running);
+        running_task_recycle(core->arena, &core->spares, running);
         core_end_failed(core, work, NULL);
         return;
     case DYNAMIC_FAILED:
         core_turn(core)->params = PARAMS_FAILED;
         core_take_error(core, work.step);
-        running_end(core->arena, &core->spares, running);
+        running_task_recycle(core->arena, &core->spares, running);
         core_end_failed(core, work, NULL);
         return;
     }
@@ -413,7 +413,7 @@ void run_core_ended(RunCore *core, Running *running, int64_t now_us)
             core_turn_begin(core, TURN_FINISH, running->work);
         }
         core_finish(core, running);
-        running_end(core->arena, &core->spares, running);
+        running_task_recycle(core->arena, &core->spares, running);
         running = joined;
     }
 }
@@ -497,7 +497,7 @@ void run_core_free(RunCore *core)
         for (uint32_t i = 0; i < core->settings.graph->steps.count; i++) {
             executor_report_arena_clear(core->runs[i].tried);
         }
-        spares_clear(&core->spares);
+        spare_tasks_clear(&core->spares);
     }
 }
 

@@ -44,7 +44,7 @@ typedef struct Hold {
     Str why;          /* "waiting for ..." */
     int64_t limit_ms; /* the step fails after this time; 0: no limit */
     int64_t
-        again_ms; /* checked again after this time even if it was not woken; 0: only when woken */
+        recheck_ms; /* checked again after this time even if it was not woken; 0: only when woken */
 } Hold;
 
 typedef struct RunCoreOps {
@@ -84,7 +84,7 @@ typedef struct RunCoreSettings {
     Host *host;
     const CallServices *services;
     const TaskJournal *journal;
-    RunCoreOps world;
+    RunCoreOps environment;
     RunView view;
     const uint16_t *owed; /* indexed by step, as in StepStatus.owed; NULL: nothing is owed */
 } RunCoreSettings;
@@ -100,9 +100,9 @@ typedef enum CoreActionKind {
 
 typedef struct CoreAction {
     CoreActionKind kind;
-    Running *start;   /* CORE_START: run its task (and those joined to it) on a worker */
-    bool is_brief;    /* it is run at once instead, and its end is the next event */
-    int64_t until_us; /* CORE_WAIT: negative: nothing is due */
+    RunningTask *start; /* CORE_START: run its task (and those joined to it) on a worker */
+    bool runs_inline;   /* it is run at once instead, and its end is the next event */
+    int64_t until_us;   /* CORE_WAIT: negative: nothing is due */
 } CoreAction;
 
 /* A step that waits for something outside; see Hold. */
@@ -119,7 +119,7 @@ DEFINE_AUTO(RunCore, run_core_free)
 
 CoreAction run_core_next(RunCore *core, int64_t now_us);
 /* The task, and those joined to it, have ended. They belong to the core again. */
-void run_core_ended(RunCore *core, Running *running, int64_t now_us);
+void run_core_ended(RunCore *core, RunningTask *running, int64_t now_us);
 /* Time has passed. */
 void run_core_due(RunCore *core, int64_t now_us);
 /* Something outside has happened. Returns the number of steps that waited for it. */

@@ -18,9 +18,9 @@ typedef struct StepRun {
     int64_t retried;     /* number of retries of the action */
     bool reacts;         /* as decided when it was handed out */
     StepStatus status;
-    Value *params; /* of the last attempt; in the run's arena only while it waits */
-    Arena *tried;  /* for the report of the last attempt; NULL: it is in the run's arena */
-    Str held_key;  /* what it waited for last, outside of the run */
+    Value *params;        /* of the last attempt; in the run's arena only while it waits */
+    Arena *attempt_arena; /* for the report of the last attempt; NULL: it is in the run's arena */
+    Str held_key;         /* what it waited for last, outside of the run */
     int64_t held_since_us;
 } StepRun;
 
@@ -38,7 +38,7 @@ struct RunCore {
     Problems problems; /* of the current evaluation; see fresh_problems() */
     Schedule *schedule;
     StepRun *runs;
-    ChangeTime *times; /* indexed by step */
+    ChangeTime *change_times; /* indexed by step */
     StepReport *reports;
     Turns turns;
     Timers timers;
@@ -46,16 +46,16 @@ struct RunCore {
     VEC(CoreHeld) held;
     VEC(int64_t)
     held_again; /* for each of these: when it is evaluated again; INT64_MAX: at no fixed time */
-    Spares spares;
-    Running *ready;    /* to be started; NULL: none */
-    bool is_brief;     /* the ready one */
-    Running *gathered; /* to be applied together, linked by `joined`; NULL: none */
-    Running *gathered_last;
-    Running *brief;      /* is being run by the owner, within the turn that started it */
-    Work *joining;       /* has JOIN_MAX entries */
-    uint32_t ran;        /* number of started steps */
-    int64_t now_us;      /* of the current event */
-    int64_t deadline_us; /* for waiting; negative: none */
+    SpareTasks spares;
+    RunningTask *ready;    /* to be started; NULL: none */
+    bool runs_inline;      /* the ready one */
+    RunningTask *gathered; /* to be applied together, linked by `joined`; NULL: none */
+    RunningTask *gathered_last;
+    RunningTask *inline_task; /* is being run by the owner, within the turn that started it */
+    Work *joining;            /* has JOIN_MAX entries */
+    uint32_t ran;             /* number of started steps */
+    int64_t now_us;           /* of the current event */
+    int64_t deadline_us;      /* for waiting; negative: none */
     bool interrupted, timed_out;
     bool leaving; /* a step requested a reboot: no more steps are started */
     atomic_bool canceled;
@@ -90,4 +90,4 @@ Answer core_evaluate_when(RunCore *core, uint32_t step, const Condition **which)
 /* `success` and `continue`; the work item is ended or parked then. */
 void core_evaluate_result(RunCore *core, Work work, const Value *params);
 /* Its action has ended. */
-void core_finish(RunCore *core, Running *running);
+void core_finish(RunCore *core, RunningTask *running);

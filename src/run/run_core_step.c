@@ -122,7 +122,7 @@ static Answer evaluate(RunCore *core, uint32_t step, const Dynamic *test, bool o
     case DYNAMIC_UNKNOWN: return ANSWER_UNKNOWN;
     case DYNAMIC_FAILED: core_take_error(core, step); return ANSWER_FAILED;
     }
-    if (scope_says_no(value)) {
+    if (scope_is_negative_text(value)) {
         core_add_error_at(core, step, test->value, "E0607",
                           "the condition evaluates to the string '%" STR_FMT
                           "', which counts as true",
@@ -294,7 +294,7 @@ void core_finish(RunCore *core, Running *running)
                       work.step, task);
     }
     if (core_step(core, work.step)->spec->secret) {
-        executor_report_conceal(&core->settings.world, task);
+        executor_report_redact(&core->settings.world, task);
     }
     report->duration_us += task->duration_us;
     executor_report_fill(report, outcome, work.phase == PHASE_REACT, &core->settings.world,

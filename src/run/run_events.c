@@ -17,7 +17,7 @@ enum {
     FILE_MAX = 64 << 20,          /* of a file that is continued */
     OUTPUT_MAX = 8 << 20,         /* bytes of events after which texts are omitted */
     TEXT_MAX = 16 << 10,          /* of each text in the event of a step */
-    TEXT_LEAST = 256,             /* the same if there are many long ones */
+    TEXT_MIN = 256,               /* the same if there are many long ones */
     NAMES_MAX = 64 << 10,         /* bytes of step IDs in one event */
     PROBLEMS_SHOWN = 20,          /* of a site that cannot be loaded */
     QUIET_US = 1000000,           /* minimum interval between two lines of a step */
@@ -142,7 +142,7 @@ struct RunEvents {
     StepNote *notes;
     RunView next;
     uint32_t lost;
-    Error lost_why;
+    Error lost_reason;
 };
 
 /* The run of an existing file. */
@@ -246,7 +246,7 @@ void run_events_close(RunEvents *events)
 
 const Error *run_events_lost(const RunEvents *events)
 {
-    return events->lost > 0 ? &events->lost_why : NULL;
+    return events->lost > 0 ? &events->lost_reason : NULL;
 }
 
 /* --- Events ----------------------------------------------------------------------------------- */
@@ -300,7 +300,7 @@ static bool write_event(RunEvents *events, const char *event, Map *fields, bool 
 static void note_lost(RunEvents *events, const Error *err)
 {
     if (events->lost++ == 0) {
-        events->lost_why = *err;
+        events->lost_reason = *err;
     }
 }
 
@@ -326,7 +326,7 @@ static Map *step_event(RunEvents *events, uint32_t step)
 }
 
 /* The IDs of steps from `*at` on that fit into one event. */
-static List *some_steps(RunEvents *events, uint32_t *at)
+static List *fitting_steps(RunEvents *events, uint32_t *at)
 {
     const Steps *steps = &events->run->graph->steps;
     List *list = list_new(&events->scratch, 16);
@@ -355,11 +355,11 @@ static bool begin(void *context, Error *err)
     put(events, map, "attempt", value_int(events->attempts));
     put(events, map, "resumed", value_bool(events->attempts > 1));
     put(events, map, "step_count", value_int(steps->count));
-    put(events, map, "steps", value_list(some_steps(events, &at)));
+    put(events, map, "steps", value_list(fitting_steps(events, &at)));
     bool ok = write_event(events, "begin", map, at == steps->count, err);
     while (ok && at < steps->count) {
         map = map_new(&events->scratch, 1);
-        put(events, map, "steps", value_list(some_steps(events, &at)));
+        put(events, map, "steps", value_list(fitting_steps(events, &at)));
         ok = write_event(events, "steps", map, at == steps->count, err);
     }
     if (ok && !directory_reserve(&events->directory, events->reserve, END_RESERVED)) {
@@ -488,7 +488,7 @@ static bool write_step(RunEvents *events, uint32_t step, bool sync, Error *err)
     AUTO_CLEAR(Buf) line = buf_make(BUF_UNLIMITED);
     const Step *of = graph_step(events->run->graph, step);
     Value full = step_report_value(of, &run_reports(events->run)[step], &events->scratch);
-    size_t max = events->file.size < OUTPUT_MAX ? TEXT_MAX : TEXT_LEAST;
+    size_t max = events->file.size < OUTPUT_MAX ? TEXT_MAX : TEXT_MIN;
     do {
         buf_reset(&line);
         Value fields = value_map(short_step(events, step, full, max));
@@ -496,7 +496,7 @@ static bool write_step(RunEvents *events, uint32_t step, bool sync, Error *err)
             return false;
         }
         max /= 4;
-    } while (line.len > RUN_EVENT_MAX && max >= TEXT_LEAST);
+    } while (line.len > RUN_EVENT_MAX && max >= TEXT_MIN);
     return line.len > RUN_EVENT_MAX
                ? error_set(err, ERROR_LIMIT, "the event of a step is larger than %d bytes",
                            RUN_EVENT_MAX)
@@ -656,7 +656,7 @@ static bool put_problems(RunEvents *events, const Problems *problems, Map *map)
     return first != NULL;
 }
 
-static bool begin_nothing(RunEvents *events, Error *err)
+static bool begin_without_run(RunEvents *events, Error *err)
 {
     Map *map = map_new(&events->scratch, 6);
     events->attempts++;
@@ -675,7 +675,7 @@ static bool begin_nothing(RunEvents *events, Error *err)
 bool run_events_fail(RunEvents *events, const char *result, Str reason, const Problems *problems,
                      int exit_code, Error *err)
 {
-    if (!events->has_begun && !begin_nothing(events, err)) {
+    if (!events->has_begun && !begin_without_run(events, err)) {
         return false;
     }
     Map *map = map_new(&events->scratch, 6); /* after the event above, which resets the arena */

@@ -19,7 +19,7 @@ typedef struct RunState {
     Executor *executor;     /* NULL: run_perform() has not been called */
     Provisions *provisions; /* for a plan */
     Contradictions contradictions;
-    uint32_t asking; /* the step whose parameters or conditions are evaluated */
+    uint32_t current_step; /* the step whose parameters or conditions are evaluated */
     LastApplied last;
     RunReport report;
     Resume resume;                   /* left by runs before a reboot */

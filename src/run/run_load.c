@@ -109,8 +109,8 @@ static bool follows_change(const Run *run)
     bool *seen = ARENA_ARRAY(&scratch, bool, graph->steps.count);
     VEC(uint32_t) queue = { 0 };
     memset(seen, 0, graph->steps.count * sizeof *seen);
-    seen[run->now.asking] = true;
-    VEC_PUSH(&scratch, &queue, run->now.asking);
+    seen[run->now.current_step] = true;
+    VEC_PUSH(&scratch, &queue, run->now.current_step);
     for (uint32_t i = 0; i < queue.len; i++) {
         Edges edges = graph_edges(graph, queue.items[i]);
         for (uint32_t k = 0; k < edges.count; k++) {
@@ -140,7 +140,7 @@ static bool ask(void *context, const Action *action, const Value *params, Arena 
         return error_set(err, ERROR_UNAVAILABLE,
                          "machine queries are not evaluated before the run");
     }
-    if (macro_ask_host(run->host, action, params, arena, out, err)) {
+    if (macro_query_host(run->host, action, params, arena, out, err)) {
         return true;
     }
     /* An earlier step may create what it looks for. */
@@ -345,7 +345,7 @@ static bool check_when(Run *run, const Step *step, Arena *arena, bool *wanted, P
     DynamicOutcome outcome =
         scope_evaluate(run->scope, step->index, &when->test, false, arena, &answer, found);
     *wanted = outcome == DYNAMIC_OK && value_is_true(answer);
-    if (outcome == DYNAMIC_OK && scope_says_no(answer)) {
+    if (outcome == DYNAMIC_OK && scope_is_negative_text(answer)) {
         document_problem(found, run->sources, SEVERITY_ERROR, "E0607", when->test.value,
                          "the condition evaluates to the string '%" STR_FMT
                          "', which counts as true",

@@ -224,8 +224,8 @@ static void put_report(Writer *writer, const StepReport *report)
     if (report->run_order > 0) {
         put_number(out, "run_order", report->run_order);
     }
-    if (report->tries > 1) {
-        put_number(out, "tries", report->tries);
+    if (report->attempts > 1) {
+        put_number(out, "tries", report->attempts);
     }
     if (report->duration_us >= 1000) {
         put_number(out, "duration_ms", report->duration_us / 1000);

@@ -203,7 +203,7 @@ bool scope_load(const ScopeLoad *load, Scope **out)
     return ok;
 }
 
-bool scope_says_no(Value answer)
+bool scope_is_negative_text(Value answer)
 {
     static const Str words[] = { STR("no"), STR("off"), STR("false"), STR("none"), STR("0") };
     bool says = false;
@@ -361,8 +361,8 @@ DynamicOutcome scope_render_file(Scope *scope, uint32_t step, Str name, Value co
     return ok ? DYNAMIC_OK : fault.class == FAULT_UNKNOWN ? DYNAMIC_UNKNOWN : DYNAMIC_FAILED;
 }
 
-bool scope_render_alone(Scope *scope, Str name, const Str *text, Rendered *rendered,
-                        Problems *problems)
+bool scope_render_standalone(Scope *scope, Str name, const Str *text, Rendered *rendered,
+                             Problems *problems)
 {
     const Template *template;
     Fault fault;

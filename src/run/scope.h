@@ -43,7 +43,7 @@ typedef struct ScopeLoad {
     Str run;            /* ID */
     const char *version;
     ModuleTable modules;
-    MacroAsk ask;
+    MacroQuery ask;
     const char *etc; /* NULL: no variables of the host */
     const char *const *files;
     uint32_t file_count;
@@ -70,7 +70,7 @@ void scope_set_run(Scope *scope, const Steps *steps, const StepReport *reports, 
 
 /* Whether the result of a condition is a text such as "no", "off" or "false", which counts as true
  * although no one means that. */
-bool scope_says_no(Value answer);
+bool scope_is_negative_text(Value answer);
 /* In the scope of a step. With `own`, `step` is available. */
 DynamicOutcome scope_evaluate(Scope *scope, uint32_t step, const Dynamic *dynamic, bool own,
                               Arena *arena, Value *out, Problems *problems);
@@ -80,5 +80,5 @@ DynamicOutcome scope_render_file(Scope *scope, uint32_t step, Str name, Value co
                                  Arena *arena, Value *out, Problems *problems);
 /* The same outside a step: what a template sees on this node before anything runs. With `text`,
  * renders that text, called `name` in messages; otherwise the file in templates/. */
-MUST_CHECK bool scope_render_alone(Scope *scope, Str name, const Str *text, Rendered *rendered,
-                                   Problems *problems);
+MUST_CHECK bool scope_render_standalone(Scope *scope, Str name, const Str *text, Rendered *rendered,
+                                        Problems *problems);

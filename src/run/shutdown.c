@@ -197,7 +197,7 @@ void run_shutdown_prepare(Run *run, const Directory *state)
     bool resumes;
     Error err;
     uint32_t noted = run->now.resume.step_count;
-    if (run->now.report.interrupted || run->config.stays) {
+    if (run->now.report.interrupted || run->config.no_reboot) {
         return;
     }
     run->now.shutdown = find_shutdown(run, &resumes);

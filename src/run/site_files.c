@@ -43,7 +43,7 @@ static bool remember(SiteFiles *files, Str path, Str text, bool missing)
     return true;
 }
 
-static bool not_there(Str path, Error *err)
+static bool missing(Str path, Error *err)
 {
     return error_set(err, ERROR_NOT_FOUND, "%" STR_FMT ": No such file or directory",
                      STR_ARG(path));
@@ -56,7 +56,7 @@ bool site_files_read(SiteFiles *files, Str path, Str *out, Error *err)
     if (place != 0) {
         const SiteFile *known = &files->seen.items[place - 1];
         *out = known->text;
-        return !known->missing || not_there(path, err);
+        return !known->missing || missing(path, err);
     }
     if (files->seen.len >= SITE_FILES_MAX || files->total >= SITE_TOTAL_MAX) {
         return error_set(err, ERROR_LIMIT,

@@ -87,7 +87,7 @@ static bool react(Task *task, Error *err)
 }
 
 /* Whether there is something to apply. */
-static bool look(Task *task, Error *err)
+static bool check_step(Task *task, Error *err)
 {
     const Action *action = task->call.action;
     if (action->check != NULL && !action->check(&task->call, &task->outcome, err)) {
@@ -101,13 +101,13 @@ static bool look(Task *task, Error *err)
     return true;
 }
 
-static bool carry_out(Task *task, Error *err)
+static bool execute(Task *task, Error *err)
 {
     const Action *action = task->call.action;
     if (task->kind == TASK_REACT) {
         return react(task, err);
     }
-    if (!look(task, err)) {
+    if (!check_step(task, err)) {
         return false;
     }
     if (task->applied && action->apply != NULL && !act(task, action->apply, err)) {
@@ -116,10 +116,10 @@ static bool carry_out(Task *task, Error *err)
     return !task->react || react(task, err);
 }
 
-static void run_alone(Task *task)
+static void run_single(Task *task)
 {
     int64_t start = clock_monotonic_us();
-    task->failed = !carry_out(task, &task->error);
+    task->failed = !execute(task, &task->error);
     task->duration_us = clock_monotonic_us() - start;
 }
 
@@ -128,14 +128,14 @@ static void run_joined(Task *first)
 {
     int64_t start = clock_monotonic_us();
     uint32_t count = 0;
-    for (Task *task = first; task != NULL; task = task->joined) {
-        task->failed = !look(task, &task->error);
+    for (Task *task = first; task != NULL; task = task->next_joined) {
+        task->failed = !check_step(task, &task->error);
         count++;
     }
     MergedCall *calls = ARENA_ARRAY(&first->arena, MergedCall, count);
     Task **tasks = ARENA_ARRAY(&first->arena, Task *, count);
     uint32_t acting = 0;
-    for (Task *task = first; task != NULL; task = task->joined) {
+    for (Task *task = first; task != NULL; task = task->next_joined) {
         if (!task->failed && task->applied && before(task, &task->error)) {
             begin_effect(task);
             tasks[acting] = task;
@@ -153,7 +153,7 @@ static void run_joined(Task *first)
         end_effect(tasks[i], !calls[i].failed);
         after(tasks[i], !calls[i].failed);
     }
-    for (Task *task = first; task != NULL; task = task->joined) {
+    for (Task *task = first; task != NULL; task = task->next_joined) {
         task->failed = task->failed || (task->react && !react(task, &task->error));
         task->duration_us = clock_monotonic_us() - start;
     }
@@ -162,36 +162,36 @@ static void run_joined(Task *first)
 void task_run(void *context)
 {
     Task *task = context;
-    if (task->joined != NULL) {
+    if (task->next_joined != NULL) {
         run_joined(task);
     } else {
-        run_alone(task);
+        run_single(task);
     }
 }
 
 /* --- Tasks in progress ------------------------------------------------------------------------ */
 
-Running *running_new(Arena *arena, Spares *spares, Work work)
+RunningTask *running_task_new(Arena *arena, SpareTasks *spares, Work work)
 {
     if (spares->len == 0) {
-        Running *running = ARENA_NEW(arena, Running);
+        RunningTask *running = ARENA_NEW(arena, RunningTask);
         running->work = work;
         arena_init(&running->task.arena, ARENA_UNLIMITED);
         return running;
     }
-    Running *running = VEC_POP(spares);
+    RunningTask *running = VEC_POP(spares);
     Arena kept = running->task.arena;
     arena_reset(&kept);
-    *running = (Running){ .work = work, .task.arena = kept };
+    *running = (RunningTask){ .work = work, .task.arena = kept };
     return running;
 }
 
-void running_end(Arena *arena, Spares *spares, Running *running)
+void running_task_recycle(Arena *arena, SpareTasks *spares, RunningTask *running)
 {
     VEC_PUSH(arena, spares, running);
 }
 
-void spares_clear(Spares *spares)
+void spare_tasks_clear(SpareTasks *spares)
 {
     for (uint32_t i = 0; i < spares->len; i++) {
         arena_clear(&spares->items[i]->task.arena);

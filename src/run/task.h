@@ -27,7 +27,7 @@ typedef struct Task {
     const TaskJournal *journal; /* NULL: nothing is journaled */
     Arena arena;                /* for the call: parameters and outcome */
     /* the next task that is applied together with this one; may be NULL */
-    struct Task *joined;
+    struct Task *next_joined;
 
     /* Results. */
     Outcome outcome;
@@ -44,15 +44,15 @@ void task_run(void *context);
 
 /* Tasks in progress, each with its work item. A finished one is reused, including the memory of its
  * arena. */
-typedef struct Running {
+typedef struct RunningTask {
     Task task; /* first member: what the pool returns */
     Work work;
-} Running;
+} RunningTask;
 
-typedef VEC(Running *) Spares;
+typedef VEC(RunningTask *) SpareTasks;
 
 /* Empty except for its work item; reuses a spare one if available. */
-Running *running_new(Arena *arena, Spares *spares, Work work);
+RunningTask *running_task_new(Arena *arena, SpareTasks *spares, Work work);
 /* The content of its arena is lost when it is reused. */
-void running_end(Arena *arena, Spares *spares, Running *running);
-void spares_clear(Spares *spares);
+void running_task_recycle(Arena *arena, SpareTasks *spares, RunningTask *running);
+void spare_tasks_clear(SpareTasks *spares);

@@ -7,11 +7,11 @@
 #include "run/variables_layers.h"
 
 typedef enum VarState {
-    VAR_PLAIN,   /* `value` is the value */
-    VAR_MAP,     /* contains templates further down: `map` */
-    VAR_WRITTEN, /* `dynamic` has not been rendered yet */
-    VAR_ASKED,   /* being rendered: using it again is a cycle */
-    VAR_CIRCLE,  /* part of a cycle that was reported already */
+    VAR_PLAIN,      /* `value` is the value */
+    VAR_MAP,        /* contains templates further down: `map` */
+    VAR_UNRENDERED, /* `dynamic` has not been rendered yet */
+    VAR_RENDERING,  /* being rendered: using it again is a cycle */
+    VAR_CYCLE,      /* part of a cycle that was reported already */
 } VarState;
 
 typedef struct LazyMap LazyMap;
@@ -23,9 +23,9 @@ typedef struct Var {
         Dynamic dynamic;
         LazyMap *map;
     };
-    const LazyMap *in;
-    uint32_t place;    /* index among the entries of `in` */
-    struct Var *asker; /* for VAR_ASKED: the variable that uses it; NULL: none */
+    const LazyMap *parent;
+    uint32_t index;        /* index among the entries of `in` */
+    struct Var *dependent; /* for VAR_RENDERING: the variable that uses it; NULL: none */
 } Var;
 
 struct LazyMap {
@@ -42,7 +42,7 @@ struct Variables {
     VariableLayers layers;
     Value scope;
     LazyMap *all;
-    Var *asked; /* the innermost that is being rendered */
+    Var *rendering; /* the innermost that is being rendered */
 };
 
 const char *layer_kind_name(LayerKind kind)
@@ -59,8 +59,8 @@ static void put_path(const LazyMap *map, Buf *out)
         buf_put(out, STR("vars"));
         return;
     }
-    put_path(map->var->in, out);
-    Value key = map->var->in->written->entries[map->var->place].key;
+    put_path(map->var->parent, out);
+    Value key = map->var->parent->written->entries[map->var->index].key;
     buf_put_char(out, '.');
     if (value_is_string(key)) {
         buf_put(out, value_str(key));
@@ -76,19 +76,19 @@ static void put_name(const Var *var, Buf *out)
 /* --- Rendering ------------------------------------------------------------------------------ */
 
 /* "vars.a -> vars.b -> vars.a", starting with the one that is used again. */
-static bool raise_circle(Render *r, Variables *v, Var *again)
+static bool raise_cycle(Render *r, Variables *v, Var *again)
 {
     enum {
         SHOWN_MAX = 30
     };
     const Var *way[SHOWN_MAX];
     uint32_t count = 0;
-    for (Var *var = v->asked; var != NULL; var = var->asker) {
+    for (Var *var = v->rendering; var != NULL; var = var->dependent) {
         if (count < SHOWN_MAX) {
             way[count] = var;
         }
         count++;
-        var->state = VAR_CIRCLE;
+        var->state = VAR_CYCLE;
         if (var == again) {
             break;
         }
@@ -113,29 +113,29 @@ static bool raise_circle(Render *r, Variables *v, Var *again)
 
 static void var_begin(Variables *v, Var *var)
 {
-    var->state = VAR_ASKED;
-    var->asker = v->asked;
-    v->asked = var;
+    var->state = VAR_RENDERING;
+    var->dependent = v->rendering;
+    v->rendering = var;
 }
 
 /* A cycle stays reported; other failures may succeed next time. */
 static void var_end(Variables *v, Var *var, bool ok, Value value)
 {
-    v->asked = var->asker;
+    v->rendering = var->dependent;
     if (ok) {
         value_freeze(value);
         templates_report_secret(v->load.templates, value, !value_is_secret(var->value));
         var->value = value;
         var->state = VAR_PLAIN;
-    } else if (var->state == VAR_ASKED) {
-        var->state = VAR_WRITTEN;
+    } else if (var->state == VAR_RENDERING) {
+        var->state = VAR_UNRENDERED;
     }
 }
 
 static bool var_render(Render *r, Variables *v, Var *var, Value *out)
 {
-    if (var->state == VAR_ASKED) {
-        return raise_circle(r, v, var);
+    if (var->state == VAR_RENDERING) {
+        return raise_cycle(r, v, var);
     }
     Rendered *rendered = renders_push(v->load.renders);
     if (rendered == NULL) {
@@ -271,18 +271,18 @@ static const ObjectType lazy_type = { .name = "dict",
 
 /* --- Loading -------------------------------------------------------------------------------- */
 
-typedef struct Compiling {
+typedef struct Compiler {
     Variables *variables;
     const bool *data; /* indexed by source: contains no templates */
     bool ok;
-} Compiling;
+} Compiler;
 
-static bool is_data(const Compiling *c, Value value)
+static bool is_data(const Compiler *c, Value value)
 {
     return c->data[value.source];
 }
 
-static LazyMap *compile_map(Compiling *c, Value written, const Var *var);
+static LazyMap *compile_map(Compiler *c, Value written, const Var *var);
 
 /* A map without templates is plain data, however deep. */
 static bool is_lazy(const LazyMap *map)
@@ -295,7 +295,7 @@ static bool is_lazy(const LazyMap *map)
     return false;
 }
 
-static void compile_var(Compiling *c, Var *var)
+static void compile_var(Compiler *c, Var *var)
 {
     Variables *v = c->variables;
     if (var->value.kind == VALUE_MAP) {
@@ -314,12 +314,12 @@ static void compile_var(Compiling *c, Var *var)
                          v->load.problems)) {
         c->ok = false;
     } else if (!dynamic_is_constant(&dynamic)) {
-        var->state = VAR_WRITTEN;
+        var->state = VAR_UNRENDERED;
         var->dynamic = dynamic;
     }
 }
 
-static LazyMap *compile_map(Compiling *c, Value written, const Var *var)
+static LazyMap *compile_map(Compiler *c, Value written, const Var *var)
 {
     Arena *arena = c->variables->load.arena;
     LazyMap *map = ARENA_NEW(arena, LazyMap);
@@ -332,7 +332,7 @@ static LazyMap *compile_map(Compiling *c, Value written, const Var *var)
                       .forced = value_missing() };
     for (uint32_t i = 0; i < count; i++) {
         map->vars[i] = (Var){
-            .state = VAR_PLAIN, .value = written.map->entries[i].value, .in = map, .place = i
+            .state = VAR_PLAIN, .value = written.map->entries[i].value, .parent = map, .index = i
         };
         compile_var(c, &map->vars[i]);
     }
@@ -353,7 +353,7 @@ static bool *data_sources(const Variables *v)
 }
 
 /* A text with templates is a secret only once it is rendered. */
-static void report_secrets(const Compiling *c, Value v, bool secret)
+static void report_secrets(const Compiler *c, Value v, bool secret)
 {
     secret |= value_is_secret(v);
     if (v.kind == VALUE_MAP) {
@@ -371,7 +371,7 @@ static void report_secrets(const Compiling *c, Value v, bool secret)
 }
 
 /* Of all layers: overridden values may also appear in a message or an old file. */
-static void report_layer_secrets(const Compiling *c)
+static void report_layer_secrets(const Compiler *c)
 {
     const VariableLayers *layers = &c->variables->layers;
     for (uint32_t i = 0; i < layers->len; i++) {
@@ -390,7 +390,7 @@ bool variables_load(const VariablesLoad *load, Variables **out)
     variables_share_marks(load->arena, &v->layers);
     Value merged = variables_merge(load->arena, load->sources, &v->layers);
     value_freeze(merged);
-    Compiling c = { .variables = v, .data = data_sources(v), .ok = true };
+    Compiler c = { .variables = v, .data = data_sources(v), .ok = true };
     report_layer_secrets(&c);
     v->all = compile_map(&c, merged, NULL);
     *out = v;
@@ -410,7 +410,7 @@ Value variables_value(Variables *variables)
 /* --- Access from outside templates ----------------------------------------------------------- */
 
 /* A variable that uses a failing one fails with it: the same problem is reported once. */
-static void take_new(Problems *into, const Problems *found)
+static void add_new_problems(Problems *into, const Problems *found)
 {
     for (uint32_t i = 0; i < found->count; i++) {
         const Problem *problem = &found->items[i];
@@ -432,7 +432,7 @@ static DynamicOutcome var_evaluate(Variables *v, Var *var, Value *out)
         *out = var->value;
         return DYNAMIC_OK;
     }
-    if (var->state == VAR_CIRCLE) {
+    if (var->state == VAR_CYCLE) {
         return DYNAMIC_FAILED;
     }
     Rendered *rendered = renders_push(v->load.renders);
@@ -446,7 +446,7 @@ static DynamicOutcome var_evaluate(Variables *v, Var *var, Value *out)
                                               v->load.arena, out, &found);
     var_end(v, var, outcome == DYNAMIC_OK, *out);
     renders_pop(v->load.renders);
-    take_new(v->load.problems, &found);
+    add_new_problems(v->load.problems, &found);
     return outcome;
 }
 
@@ -628,11 +628,11 @@ static Reach reach(const Variables *v, const VariableLayer *layer, Str path,
 static void silence(VariableDefinition *definitions, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        definitions[i].wins = false;
+        definitions[i].is_effective = false;
     }
 }
 
-bool variables_why(Variables *variables, Str path, VariableDefinition **out, uint32_t *count)
+bool variables_explain(Variables *variables, Str path, VariableDefinition **out, uint32_t *count)
 {
     path = without_prefix(path);
     Value part;
@@ -654,11 +654,12 @@ bool variables_why(Variables *variables, Str path, VariableDefinition **out, uin
             continue;
         }
         bool merges = reached == REACH_VALUE && definition->value.kind == VALUE_MAP && found > 0 &&
-                      definitions[found - 1].wins && definitions[found - 1].value.kind == VALUE_MAP;
+                      definitions[found - 1].is_effective &&
+                      definitions[found - 1].value.kind == VALUE_MAP;
         if (!merges) {
             silence(definitions, found);
         }
-        definition->wins = true;
+        definition->is_effective = true;
         any = any || reached == REACH_VALUE;
         found++;
     }

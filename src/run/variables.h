@@ -76,11 +76,11 @@ typedef struct VariableDefinition {
     Value value; /* as written, with its location */
     /* It contributes to the value: the definition that takes precedence, and maps merged with
      * it. */
-    bool wins;
+    bool is_effective;
     bool shadows; /* it does not contain the path, but something else on the way to it */
 } VariableDefinition;
 
 /* Every layer that sets something, lowest precedence first. Returns false with a problem if none
  * does, or the path is invalid. */
-MUST_CHECK bool variables_why(Variables *variables, Str path, VariableDefinition **out,
-                              uint32_t *count);
+MUST_CHECK bool variables_explain(Variables *variables, Str path, VariableDefinition **out,
+                                  uint32_t *count);

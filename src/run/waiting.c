@@ -52,9 +52,9 @@ void waiting_note_progress(Shared *shared, uint32_t step, Str line)
 static Str without_secrets(const RunCoreSettings *settings, const Note *note, Arena *arena)
 {
     Str text = arena_copy(arena, str_from(note->text, note->len));
-    return settings->world.scrub == NULL
+    return settings->environment.scrub == NULL
                ? text
-               : settings->world.scrub(settings->world.context, text, arena);
+               : settings->environment.scrub(settings->environment.context, text, arena);
 }
 
 void waiting_tick(const RunCoreSettings *settings, Arena *arena)

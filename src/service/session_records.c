@@ -393,9 +393,9 @@ void session_writes_make(Arena *arena, const SessionSender *sender, const Record
             is_known ? kinds[records[i].kind](&writer, &records[i]) : "unknown kind of record";
         out->unknown_count += is_known ? 0 : 1;
         out->lost = session_lost_add(out->lost, records[i].lost);
-        if (reason != NULL && out->refusal_count < SESSION_REFUSALS_MAX) {
+        if (reason != NULL && out->refusal_count < SESSION_REJECTIONS_MAX) {
             out->refusals[out->refusal_count++] =
-                (Refusal){ records[i].sequence, str_from_c(reason) };
+                (RejectedRecord){ records[i].sequence, str_from_c(reason) };
         }
     }
 }

@@ -63,7 +63,7 @@ typedef struct SessionWrites {
     StoreOp ops[SESSION_WRITES_MAX]; /* without duplicate keys */
     uint32_t op_count;
     /* Rejected records; there may be more than fit here. */
-    Refusal refusals[SESSION_REFUSALS_MAX];
+    RejectedRecord refusals[SESSION_REJECTIONS_MAX];
     uint32_t refusal_count;
     uint32_t unknown_count; /* records of unknown kinds, which are rejected too */
     uint64_t lost;          /* total of dropped logs that the records report */

@@ -37,7 +37,7 @@ typedef struct SessionRequest {
     SessionMark mark; /* of an apply: the mark that is written */
     uint32_t record_count;
     uint32_t refusal_count;
-    Refusal refusals[SESSION_REFUSALS_MAX];
+    RejectedRecord refusals[SESSION_REJECTIONS_MAX];
 } SessionRequest;
 
 /* Records that the state machine wants to store. */
@@ -496,10 +496,10 @@ static const SessionServerOps session_ops = {
     .hello_received = session_hello_received,
     .load = session_load,
     .apply = session_apply,
-    .keep_alive = session_keep_alive,
+    .renew_lease = session_keep_alive,
     .watch = session_watch,
-    .taken = session_taken,
-    .unwatch = session_unwatch,
+    .changes_acknowledged = session_taken,
+    .stop_watch = session_unwatch,
     .ping_answered = session_ping_answered,
 };
 

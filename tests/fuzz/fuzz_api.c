@@ -56,7 +56,7 @@ static void read_pki_bodies(Arena *arena, Str body)
         BUG_IF((name.len > 0) == (serial.len > 0));
     }
     if (rotate_body_read(arena, body, &rotate, &name, &err)) {
-        BUG_IF((rotate == ROTATE_WITHOUT) != (name.len > 0));
+        BUG_IF((rotate == ROTATE_SKIP_NODE) != (name.len > 0));
     }
     if (!renew_body_read(arena, body, &own, &err)) {
         BUG_IF(err.kind != ERROR_INVALID && err.kind != ERROR_LIMIT);

@@ -31,7 +31,7 @@ static void decode(Str bytes, size_t chunk, Buf *out)
             }
             BUG_IF(!complete && input.len != 0);
             BUG_IF(input.len >= before);
-            BUG_IF(grpc_decoder_held(&decoder) > MESSAGE_MAX);
+            BUG_IF(grpc_decoder_buffered(&decoder) > MESSAGE_MAX);
             if (complete) {
                 BUG_IF(message.len > MESSAGE_MAX);
                 buf_put_format(out, "%zu:", message.len);

@@ -48,7 +48,7 @@ static void read_all(Http1Kind kind, Str bytes, size_t step, Buf *out)
             }
         } while (ok && event != HTTP1_MORE);
         BUG_IF(ok && chunk.len > 0);
-        BUG_IF(!ok && reader.refusal < 400);
+        BUG_IF(!ok && reader.error_status < 400);
     }
     if (ok && !http1_read_end(&reader, &event, &err)) {
         buf_put_c(out, "cut");

@@ -220,22 +220,22 @@ static bool reads_body(void *context, const HttpRequest *request, uint64_t *max)
     return world->http.reads_body(world->http.context, request, max);
 }
 
-static uint64_t body_owner(void *context, const HttpRequest *request)
+static uint64_t body_caller(void *context, const HttpRequest *request)
 {
     World *world = context;
-    return world->http.body_owner(world->http.context, request);
+    return world->http.body_caller(world->http.context, request);
 }
 
 static void gone(void *context, HttpRequest *request)
 {
     World *world = context;
-    world->http.gone(world->http.context, request);
+    world->http.disconnected(world->http.context, request);
 }
 
 static const char *reject(void *context, int status, const char *why, Buf *out)
 {
     World *world = context;
-    return world->http.refuse(world->http.context, status, why, out);
+    return world->http.write_error(world->http.context, status, why, out);
 }
 
 static void nothing(void *context)
@@ -300,10 +300,10 @@ static void world_open(World *world)
     api_serve(world->api, &options);
     world->http = options;
     options.reads_body = reads_body;
-    options.body_owner = body_owner;
+    options.body_caller = body_caller;
     options.requested = requested;
-    options.gone = gone;
-    options.refuse = reject;
+    options.disconnected = gone;
+    options.write_error = reject;
     options.context = world;
     world->server = http_server_new(&options);
 }

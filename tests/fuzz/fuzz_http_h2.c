@@ -217,7 +217,7 @@ static void world_init(World *world)
     options.loop = world->loop;
     options.body_max = BODY_MAX;
     options.requested = requested;
-    options.gone = gone;
+    options.disconnected = gone;
     options.context = world;
     world->server = http_server_new(&options);
     world->connection = h2_peer_connect(world->loop, on_accepted, world);

@@ -230,8 +230,8 @@ void connection_free(Connection *connection)
     }
     connection->freed = true;
     release(connection);
-    if (connection->owner.gone != NULL) {
-        connection->owner.gone(connection->owner.owner, connection);
+    if (connection->owner.freed != NULL) {
+        connection->owner.freed(connection->owner.owner, connection);
     }
     if (connection->busy == 0) {
         free(connection);

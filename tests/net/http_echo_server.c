@@ -293,7 +293,7 @@ int main(int argc, char **argv)
     settings.server.loop = settings.listener.loop = echo.loop;
     settings.server.reads_body = reads_body;
     settings.server.requested = requested;
-    settings.server.gone = connection_freed;
+    settings.server.disconnected = connection_freed;
     settings.server.context = &echo;
     echo.server = http_server_new(&settings.server);
     listen_on(&echo, &settings.listener, settings.unix_path);

@@ -68,7 +68,7 @@ typedef struct Event {
     int64_t at_us;
     EventKind kind;
     uint32_t key;
-    Running *running;
+    RunningTask *running;
 } Event;
 
 /* What a step does and what was seen of it. */
@@ -153,7 +153,7 @@ static bool held(void *context, uint32_t step, Hold *out)
     *out = (Hold){ .key = str_from_c(key_names[plan->key]),
                    .why = STR("waiting for others"),
                    .limit_ms = plan->limit_ms,
-                   .again_ms = plan->again_ms };
+                   .recheck_ms = plan->again_ms };
     return plan->is_held && !sim->granted[plan->key];
 }
 
@@ -293,7 +293,7 @@ static void sim_init(Sim *sim, uint64_t seed)
         .workers = 1 + below(&sim->state, 6),
         .planning = one_in(&sim->state, 12),
         .max_wait_us = one_in(&sim->state, 4) ? below(&sim->state, 100) * SECOND : -1,
-        .world = { .context = sim, .evaluate = evaluate, .params = params, .held = held },
+        .environment = { .context = sim, .evaluate = evaluate, .params = params, .held = held },
         .view = { .context = sim, .ended = ended },
         .owed = owed,
     };
@@ -395,7 +395,7 @@ static void check_start(Sim *sim, Work work)
 }
 
 /* What task_run() would find and do. */
-static void act(Sim *sim, Running *running)
+static void act(Sim *sim, RunningTask *running)
 {
     Task *task = &running->task;
     StepPlan *plan = &sim->plans[running->work.step];
@@ -416,10 +416,10 @@ static void act(Sim *sim, Running *running)
     outcome->shutdown = counts ? plan->leave : NULL;
 }
 
-static int64_t start(Sim *sim, Running *first)
+static int64_t start(Sim *sim, RunningTask *first)
 {
     int64_t duration_us = 0;
-    for (Running *it = first; it != NULL; it = (Running *)it->task.joined) {
+    for (RunningTask *it = first; it != NULL; it = (RunningTask *)it->task.joined) {
         int64_t own_us = sim->plans[it->work.step].duration_us;
         check_start(sim, it->work);
         duration_us = own_us > duration_us ? own_us : duration_us;
@@ -427,9 +427,9 @@ static int64_t start(Sim *sim, Running *first)
     return duration_us;
 }
 
-static void end_task(Sim *sim, Running *first)
+static void end_task(Sim *sim, RunningTask *first)
 {
-    for (Running *it = first; it != NULL; it = (Running *)it->task.joined) {
+    for (RunningTask *it = first; it != NULL; it = (RunningTask *)it->task.joined) {
         sim->plans[it->work.step].runs_now = false;
         act(sim, it);
     }

@@ -438,7 +438,7 @@ static Ended *run_site(Loaded *loaded, OrderMode mode, uint32_t workers)
                                  .workers = workers,
                                  .max_wait_us = -1,
                                  .services = &services,
-                                 .world = {
+                                 .environment = {
                                      .context = loaded, .evaluate = evaluate, .params = params } };
     ended->executor = executor_new(&ended->arena, &settings);
     executor_run(ended->executor, -1, NULL);

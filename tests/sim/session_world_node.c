@@ -354,7 +354,7 @@ static void session_moved(void *context, SessionNodeState state)
     }
 }
 
-static void session_refused(void *context, const Refusal *refusal)
+static void session_refused(void *context, const RejectedRecord *refusal)
 {
     Node *node = context;
     world_note(node->world, HAPPENED_REFUSED, node->index, refusal->sequence);
@@ -367,8 +367,8 @@ static const SessionNodeOps session_ops = {
     .send = session_send,
     .position = session_position,
     .changes = session_changes,
-    .moved = session_moved,
-    .refused = session_refused,
+    .state_changed = session_moved,
+    .record_rejected = session_refused,
 };
 
 /* --- The process ----------------------------------------------------------------------------- */

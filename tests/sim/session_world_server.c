@@ -82,9 +82,9 @@ static void answer(Request *request)
         error_set(&err, ERROR_UNAVAILABLE, "the disk is full");
         session_server_applied(session->machine, NULL, 0, &err);
     } else {
-        Refusal refusals[SESSION_RECORDS_MAX];
+        RejectedRecord refusals[SESSION_RECORDS_MAX];
         for (uint32_t i = 0; i < request->refused_count; i++) {
-            refusals[i] = (Refusal){ request->refused[i], STR("not wanted") };
+            refusals[i] = (RejectedRecord){ request->refused[i], STR("not wanted") };
         }
         session_server_applied(session->machine, refusals, request->refused_count, NULL);
     }
@@ -377,10 +377,10 @@ static const SessionServerOps session_ops = {
     .finish = session_finish,
     .load = session_load,
     .apply = session_apply,
-    .keep_alive = session_keep_alive,
+    .renew_lease = session_keep_alive,
     .watch = session_watch,
-    .taken = session_taken,
-    .unwatch = session_unwatch,
+    .changes_acknowledged = session_taken,
+    .stop_watch = session_unwatch,
 };
 
 static void session_free(ServerSession *session)

@@ -119,7 +119,7 @@ static Value operate(Fixture *f, const char *method, const char *target, Str bod
                                 .target = target,
                                 .content_type = body.len > 0 ? "application/json" : NULL,
                                 .body = body,
-                                .answer_max = 1 << 20,
+                                .response_max = 1 << 20,
                                 .timeout_ms = 10000,
                                 .done = http_done,
                                 .context = f };

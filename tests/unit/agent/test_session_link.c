@@ -162,7 +162,7 @@ static void moved(void *context, SessionNodeState state)
     loop_stop(f->world.loop);
 }
 
-static void refused(void *context, const Refusal *refusal)
+static void refused(void *context, const RejectedRecord *refusal)
 {
     Fixture *f = context;
     f->refused++;

@@ -245,7 +245,7 @@ static inline void start(Fixture *f, const char *method, const char *target, con
                                 .body = body,
                                 .fields = &f->said,
                                 .field_count = f->said.name == NULL ? 0 : 1,
-                                .answer_max = 8 << 20,
+                                .response_max = 8 << 20,
                                 .timeout_ms = 10000,
                                 .done = answered,
                                 .context = f };

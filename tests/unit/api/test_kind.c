@@ -47,8 +47,8 @@ static void a_field_defines_its_placeholder(void **state)
     KindColumn columns[KIND_COLUMNS_MAX];
     Kind kind = { .status = status };
     assert_int_equal(kind_columns(&scratch->arena, &kind, true, columns), 2);
-    assert_string_equal(columns[0].none, "good");
-    assert_null(columns[1].none);
+    assert_string_equal(columns[0].placeholder, "good");
+    assert_null(columns[1].placeholder);
 }
 
 /* routes.def generates the endpoints from the table, everything else uses the row. */

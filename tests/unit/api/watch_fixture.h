@@ -148,7 +148,7 @@ static inline Watcher *watch(Fixture *f, uint32_t which, const char *target)
                                 .address = f->address,
                                 .method = "GET",
                                 .target = target,
-                                .answer_max = UINT64_MAX,
+                                .response_max = UINT64_MAX,
                                 .timeout_ms = 10000,
                                 .piece = piece,
                                 .idle_timeout_ms = 100000,

@@ -71,7 +71,7 @@ static void memory_follows_the_bytes(void **state)
     Error err;
     assert_true(grpc_decoder_next(&decoder, &input, &complete, &message, &err));
     assert_false(complete);
-    assert_int_equal(grpc_decoder_held(&decoder), 3);
+    assert_int_equal(grpc_decoder_buffered(&decoder), 3);
     assert_true(decoder.message.cap < 4096);
     assert_true(grpc_decoder_has_partial(&decoder));
 }
@@ -93,7 +93,7 @@ static void a_discarded_message_takes_no_memory(void **state)
     }
     assert_true(complete && message.len == sizeof text);
     grpc_decoder_discard(&decoder);
-    assert_int_equal(grpc_decoder_held(&decoder), 0);
+    assert_int_equal(grpc_decoder_buffered(&decoder), 0);
     assert_true(decoder.message.cap <= 4096);
 }
 

@@ -66,18 +66,18 @@ static void timeouts_are_written_so_that_they_can_be_read(void **state)
 static void every_kind_of_error_has_a_status(void **state)
 {
     for (ErrorKind kind = ERROR_INVALID; kind <= ERROR_BUG; kind++) {
-        assert_true(grpc_status_of(kind) != GRPC_OK);
+        assert_true(grpc_status_from_error(kind) != GRPC_OK);
     }
     for (GrpcStatus status = GRPC_CANCELLED; status <= GRPC_UNAUTHENTICATED; status++) {
         assert_true(grpc_status_kind(status) != ERROR_NONE);
         assert_non_null(grpc_status_name(status));
     }
-    assert_int_equal(grpc_status_kind(grpc_status_of(ERROR_LIMIT)), ERROR_LIMIT);
-    assert_int_equal(grpc_status_of_http(STR("503")), GRPC_UNAVAILABLE);
-    assert_int_equal(grpc_status_of_http(STR("418")), GRPC_UNKNOWN);
-    assert_int_equal(grpc_status_of_reset(8), GRPC_CANCELLED);
-    assert_int_equal(grpc_status_of_reset(1), GRPC_INTERNAL);
-    assert_int_equal(grpc_status_of_reset(UINT32_MAX), GRPC_INTERNAL);
+    assert_int_equal(grpc_status_kind(grpc_status_from_error(ERROR_LIMIT)), ERROR_LIMIT);
+    assert_int_equal(grpc_status_from_http(STR("503")), GRPC_UNAVAILABLE);
+    assert_int_equal(grpc_status_from_http(STR("418")), GRPC_UNKNOWN);
+    assert_int_equal(grpc_status_from_reset(8), GRPC_CANCELLED);
+    assert_int_equal(grpc_status_from_reset(1), GRPC_INTERNAL);
+    assert_int_equal(grpc_status_from_reset(UINT32_MAX), GRPC_INTERNAL);
     GrpcStatus status;
     assert_true(grpc_status_parse(STR("16"), &status));
     assert_int_equal(status, GRPC_UNAUTHENTICATED);

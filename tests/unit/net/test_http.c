@@ -54,7 +54,7 @@ static void serve(Fixture *f, const HttpServerOptions *limits)
     Error err;
     options.loop = f->world.loop;
     options.requested = requested;
-    options.gone = gone;
+    options.disconnected = gone;
     options.context = f;
     f->server = http_server_new(&options);
     ListenerOptions listening = listener_defaults();
@@ -111,7 +111,7 @@ static void start(Fixture *f, const char *method, Str body, int64_t timeout_ms)
                                 .target = "/a/b?c",
                                 .content_type = body.len > 0 ? "text/plain" : NULL,
                                 .body = body,
-                                .answer_max = 150,
+                                .response_max = 150,
                                 .timeout_ms = timeout_ms,
                                 .done = done,
                                 .context = f };
@@ -368,7 +368,7 @@ static void the_server_formats_rejections(void **state)
     HttpServerOptions limits = http_server_defaults();
     limits.body_max = 100;
     limits.request_timeout_ms = 50;
-    limits.refuse = refuse_own_way;
+    limits.write_error = refuse_own_way;
     http_server_free(f->server);
     serve(f, &limits);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {

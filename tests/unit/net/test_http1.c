@@ -33,7 +33,7 @@ static bool feed(Http1Reader *reader, Str bytes, Buf *out)
     Error err;
     do {
         if (!http1_read(reader, &bytes, &event, &err)) {
-            buf_put_format(out, "%d %s", reader->refusal, err.text);
+            buf_put_format(out, "%d %s", reader->error_status, err.text);
             return false;
         }
         if (event == HTTP1_HEAD) {

@@ -53,7 +53,7 @@ static void check_refused(Str line, Str bytes, Str wanted, size_t step)
     if (ok) {
         fail_msg("waited for more of: %.*s", (int)line.len, line.data);
     }
-    snprintf(found, sizeof found, "%d %s", reader.refusal, err.text);
+    snprintf(found, sizeof found, "%d %s", reader.error_status, err.text);
     if (strncmp(found, wanted.data, 4) != 0 ||
         str_find(str_from_c(found), str_from_offset(wanted, 4), 0) == STR_NOT_FOUND) {
         fail_msg("'%s' for: %.*s", found, (int)line.len, line.data);

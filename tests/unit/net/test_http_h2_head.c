@@ -40,7 +40,7 @@ static int read_fields(Http1Reader *reader, const Field *fields, uint32_t count)
     Http2Headers headers = { items, count, false };
     bool ok = http_h2_head_read(&headers, reader, &err);
     assert_true(ok || err.text[0] != '\0');
-    return ok ? 0 : reader->refusal;
+    return ok ? 0 : reader->error_status;
 }
 
 static int evaluate(const Field *fields, uint32_t count)
@@ -166,7 +166,7 @@ static void the_number_of_fields_is_limited(void **state)
     Error err;
     http1_reader_init(&reader, HTTP1_REQUEST, 1000);
     assert_false(http_h2_head_read(&(Http2Headers){ .too_large = true }, &reader, &err));
-    assert_int_equal(reader.refusal, 431);
+    assert_int_equal(reader.error_status, 431);
     assert_int_equal(err.kind, ERROR_LIMIT);
 }
 

@@ -116,7 +116,7 @@ static void serve(Fixture *f, int64_t idle_timeout_ms, const char *address, TlsC
     options.loop = f->world.loop;
     options.idle_timeout_ms = idle_timeout_ms;
     options.requested = requested;
-    options.gone = gone;
+    options.disconnected = gone;
     options.context = f;
     f->server = http_server_new(&options);
     ListenerOptions listening = listener_defaults();
@@ -200,7 +200,7 @@ static void start(Fixture *f, const char *target, int64_t idle_timeout_ms)
                                 .tls_host = f->client_tls == NULL ? NULL : "127.0.0.1",
                                 .method = "GET",
                                 .target = target,
-                                .answer_max = UINT64_MAX,
+                                .response_max = UINT64_MAX,
                                 .timeout_ms = 10000,
                                 .piece = chunk,
                                 .idle_timeout_ms = idle_timeout_ms,

@@ -160,7 +160,7 @@ static const Http2Events events = { .headers = came,
                                     .sent = happened,
                                     .closed = call_closed,
                                     .ready = ready,
-                                    .over = is_over };
+                                    .connection_closed = is_over };
 
 static void nothing(void *context)
 {
@@ -188,7 +188,7 @@ static void start(Fixture *f, int64_t idle_timeout_ms, int64_t request_timeout_m
     options.request_timeout_ms = request_timeout_ms;
     options.memory_max = f->memory_max == 0 ? options.memory_max : f->memory_max;
     options.requested = requested;
-    options.gone = gone;
+    options.disconnected = gone;
     options.context = f;
     f->server = http_server_new(&options);
     ListenerOptions listening = listener_defaults();

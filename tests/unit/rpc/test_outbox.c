@@ -49,8 +49,8 @@ static Outbox *make(Disk *disk, size_t bytes_max, uint64_t last)
         .last_sequence = last,
         .bytes_max = bytes_max,
         .storage = { disk_append, disk_drop, disk_trim, disk_restart, disk },
-        .room = disk_room,
-        .room_context = disk,
+        .space_available = disk_room,
+        .space_context = disk,
     });
 }
 

@@ -4,7 +4,7 @@
 
 static bool node_round(Arena *arena, const NodeMessage *message, NodeMessage *out, Error *err)
 {
-    Buf bytes = buf_make_in(arena, SESSION_UP_MAX * 2);
+    Buf bytes = buf_make_in(arena, SESSION_NODE_MESSAGE_MAX * 2);
     node_message_encode(message, &bytes);
     assert_false(bytes.overflow);
     return node_message_decode(arena, buf_str(&bytes), out, err);
@@ -12,7 +12,7 @@ static bool node_round(Arena *arena, const NodeMessage *message, NodeMessage *ou
 
 static bool server_round(Arena *arena, const ServerMessage *message, ServerMessage *out, Error *err)
 {
-    Buf bytes = buf_make_in(arena, SESSION_DOWN_MAX * 2);
+    Buf bytes = buf_make_in(arena, SESSION_SERVER_MESSAGE_MAX * 2);
     server_message_encode(message, &bytes);
     assert_false(bytes.overflow);
     return server_message_decode(arena, buf_str(&bytes), out, err);
@@ -157,13 +157,13 @@ static void test_server_messages(void **state)
     in.hello.store = STR_EMPTY;
     assert_false(server_round(&arena, &in, &out, &err));
     in.hello.store = STR("store");
-    in.hello.refused[0] = (RefusedWatch){ 3, STR("no range 'x'") };
-    in.hello.refused_count = 1;
+    in.hello.rejected[0] = (RejectedWatch){ 3, STR("no range 'x'") };
+    in.hello.rejected_count = 1;
     assert_true(server_round(&arena, &in, &out, &err));
-    assert_int_equal(out.hello.refused_count, 1);
-    assert_int_equal(out.hello.refused[0].watch, 3);
-    assert_str(out.hello.refused[0].reason, "no range 'x'");
-    in.hello.refused[0].reason = STR("a\nb");
+    assert_int_equal(out.hello.rejected_count, 1);
+    assert_int_equal(out.hello.rejected[0].watch, 3);
+    assert_str(out.hello.rejected[0].reason, "no range 'x'");
+    in.hello.rejected[0].reason = STR("a\nb");
     assert_false(server_round(&arena, &in, &out, &err));
 
     in = (ServerMessage){ .kind = SERVER_PING, .ping = { UINT64_MAX } };
@@ -175,10 +175,10 @@ static void test_server_messages(void **state)
     assert_int_equal(answer.kind, NODE_PONG);
     assert_true(answer.pong.id == 7 && answer.pong.wall_ms == -1);
 
-    Refusal refusal = { 4, STR("no") };
+    RejectedRecord refusal = { 4, STR("no") };
     in = (ServerMessage){ .kind = SERVER_ACK, .ack = { 4, &refusal, 1 } };
     assert_true(server_round(&arena, &in, &out, &err));
-    assert_str(out.ack.refusals[0].reason, "no");
+    assert_str(out.ack.rejected[0].reason, "no");
 
     Change changes[] = { { false, STR("k"), STR("v"), 3 }, { true, STR("l"), STR_EMPTY, 3 } };
     in = (ServerMessage){ .kind = SERVER_CHANGES,

@@ -68,14 +68,14 @@ static void watch_refused(void *context, uint32_t watch, Str reason)
 }
 
 static const SessionNodeOps ops = {
-    .watch_refused = watch_refused,
+    .watch_rejected = watch_refused,
     .connect = connect_to,
     .disconnect = disconnect,
     .can_send = can_send,
     .send = send_message,
     .position = position,
     .changes = changes,
-    .skewed = skewed,
+    .clock_skewed = skewed,
 };
 
 static void disk_append(void *context, const Record *record)
@@ -327,7 +327,7 @@ static void test_changes_must_be_contiguous(void **state)
     session_node_processed(owner->session, 0, owner->ticket + 1); /* from another time */
     assert_int_equal(owner->last.kind, NODE_HELLO);
     session_node_processed(owner->session, 0, owner->ticket);
-    assert_int_equal(owner->last.taken.revision, 12);
+    assert_int_equal(owner->last.watch_ack.revision, 12);
     report(owner, 12, 13, false, true);
     assert_failed(owner, "watch 'w': a change with revision 12 after 12");
     assert_int_equal(owner->batches, 1);

@@ -185,12 +185,12 @@ static void test_hello_and_lease(void **state)
     assert_false(owner->watch_reset);
     assert_int_equal(owner->watch_from, 8);
     assert_int_equal(owner->beats, 1);
-    loop_run_virtual_until(owner->loop, 3 * SESSION_BEAT_MS);
+    loop_run_virtual_until(owner->loop, 3 * SESSION_RENEW_MS);
     assert_int_equal(owner->beats, 4);
     session_server_closed(owner->session);
     assert_int_equal(owner->unwatches, 1);
     assert_int_equal(owner->finished, 0);
-    loop_run_virtual_until(owner->loop, 9 * SESSION_BEAT_MS);
+    loop_run_virtual_until(owner->loop, 9 * SESSION_RENEW_MS);
     assert_int_equal(owner->beats, 4);
 }
 
@@ -231,15 +231,15 @@ static void test_a_rejected_watch_keeps_the_session(void **state)
     assert_true(session_server_is_live(owner->session));
     assert_int_equal(owner->last.kind, SERVER_HELLO);
     assert_int_equal(owner->last.hello.protocol, 1);
-    assert_int_equal(owner->last.hello.refused_count, 1);
-    assert_int_equal(owner->last.hello.refused[0].watch, 0);
-    assert_str(owner->last.hello.refused[0].reason, "not for you");
+    assert_int_equal(owner->last.hello.rejected_count, 1);
+    assert_int_equal(owner->last.hello.rejected[0].watch, 0);
+    assert_str(owner->last.hello.rejected[0].reason, "not for you");
     assert_int_equal(owner->watches, 1);
     records(owner, 1, 1, 1);
     assert_int_equal(owner->applies, 1);
     session_server_applied(owner->session, NULL, 0, NULL);
     /* Nothing was sent about it, so nothing can be acknowledged. */
-    say(owner, &(NodeMessage){ .kind = NODE_WATCH_ACK, .taken = { 0, 8 } });
+    say(owner, &(NodeMessage){ .kind = NODE_WATCH_ACK, .watch_ack = { 0, 8 } });
     assert_int_equal(owner->why.kind, ERROR_INVALID);
     assert_int_equal(owner->unwatches, 1);
 }
@@ -368,9 +368,9 @@ static void test_slow_node_gets_acks_and_changes_later(void **state)
     session_server_writable(owner->session);
     assert_int_equal(owner->sent, 3);
     assert_int_equal(owner->applies, 2);
-    say(owner, &(NodeMessage){ .kind = NODE_WATCH_ACK, .taken = { 0, 9 } });
+    say(owner, &(NodeMessage){ .kind = NODE_WATCH_ACK, .watch_ack = { 0, 9 } });
     assert_int_equal(owner->takens, 1);
-    say(owner, &(NodeMessage){ .kind = NODE_WATCH_ACK, .taken = { 0, 9 } });
+    say(owner, &(NodeMessage){ .kind = NODE_WATCH_ACK, .watch_ack = { 0, 9 } });
     assert_int_equal(owner->why.kind, ERROR_INVALID);
     session_server_applied(owner->session, NULL, 0, NULL);
 }
@@ -382,7 +382,7 @@ static void test_acks_of_unsent_changes_are_rejected(void **state)
     go_live(owner, (SessionCursor){ 0 });
     owner->full = true;
     session_server_changes(owner->session, &(Changes){ .revision = 9, .complete = true });
-    say(owner, &(NodeMessage){ .kind = NODE_WATCH_ACK, .taken = { 0, 9 } });
+    say(owner, &(NodeMessage){ .kind = NODE_WATCH_ACK, .watch_ack = { 0, 9 } });
     assert_int_equal(owner->takens, 0);
     assert_int_equal(owner->why.kind, ERROR_INVALID);
 }
@@ -392,7 +392,7 @@ static void test_acks_of_another_revision_are_rejected(void **state)
     Owner *owner = *state;
     go_live(owner, (SessionCursor){ 0 });
     session_server_changes(owner->session, &(Changes){ .revision = 9, .complete = true });
-    say(owner, &(NodeMessage){ .kind = NODE_WATCH_ACK, .taken = { 0, 8 } });
+    say(owner, &(NodeMessage){ .kind = NODE_WATCH_ACK, .watch_ack = { 0, 8 } });
     assert_int_equal(owner->takens, 0);
     assert_int_equal(owner->why.kind, ERROR_INVALID);
 }

@@ -56,7 +56,7 @@ static bool world_ask(void *context, const Action *action, const Value *params, 
 {
     SiteWorld *world = context;
     world->asked++;
-    return macro_ask_host(NULL, action, params, arena, out, err);
+    return macro_query_host(NULL, action, params, arena, out, err);
 }
 
 static uint32_t count_texts(const char *const *texts)

@@ -273,8 +273,8 @@ static void play_init(Play *play, const char *steps)
         .host = play->host,
         .services = &play->services,
         .journal = &play->journal,
-        .world = { play, world_evaluate, set_evaluate_again, world_resolve, NULL, NULL, NULL, NULL,
-                   NULL, world_scrub },
+        .environment = { play, world_evaluate, set_evaluate_again, world_resolve, NULL, NULL, NULL,
+                         NULL, NULL, world_scrub },
     };
 }
 
@@ -366,8 +366,8 @@ static void assert_error(Play *play, const char *step, const char *code, const c
 static void test_steps_run_sequentially(void **state)
 {
     PLAY(play, "a; b require=a", { "check b", "n" });
-    play.settings.world.ended = world_ended;
-    play.settings.world.cause = world_cause;
+    play.settings.environment.ended = world_ended;
+    play.settings.environment.cause = world_cause;
     assert_str(run(&play), "params a\ncheck a\nbefore a\napply a\nafter a\ncause a\nended a\n"
                            "params b\ncheck b\nended b\n");
     assert_result(&play, "a", RESULT_CHANGED);
@@ -376,7 +376,7 @@ static void test_steps_run_sequentially(void **state)
     assert_int_equal(report_of(&play, "b")->cause, CAUSE_NONE);
     assert_int_equal(report_of(&play, "a")->run_order, 1);
     assert_int_equal(report_of(&play, "b")->run_order, 2);
-    assert_int_equal(report_of(&play, "a")->tries, 1);
+    assert_int_equal(report_of(&play, "a")->attempts, 1);
     assert_str(report_of(&play, "a")->comment, "comment with ***");
     assert_str(report_of(&play, "a")->out, "out with " SECRET);
     assert_str(report_of(&play, "a")->shown_out, "out with ***");
@@ -438,7 +438,7 @@ static void test_a_failed_check_fails_the_step(void **state)
 static void test_prereq_runs_before_a_pending_change(void **state)
 {
     PLAY(play, "a; b prereq=a", { "check a", "y" });
-    play.settings.world.ended = world_ended;
+    play.settings.environment.ended = world_ended;
     assert_str(run(&play), "params a\nlook a\n"
                            "params b\ncheck b\nbefore b\napply b\nafter b\nended b\n"
                            "params a\ncheck a\nbefore a\napply a\nafter a\nended a\n");
@@ -449,7 +449,7 @@ static void test_prereq_runs_before_a_pending_change(void **state)
 static void test_a_step_for_other_nodes_is_skipped(void **state)
 {
     PLAY(play, "a; b", { "target a", "n" });
-    play.settings.world.targeted = world_targeted;
+    play.settings.environment.targeted = world_targeted;
     assert_str(run(&play), "target a\ntarget b\nparams b\ncheck b\nbefore b\napply b\nafter b\n");
     assert_result(&play, "a", RESULT_SKIPPED);
     assert_true(report_of(&play, "a")->declined);
@@ -488,7 +488,7 @@ static void test_a_failed_step_is_tried_again_without_its_secret(void **state)
     assert_result(&play, "a", RESULT_CHANGED);
     assert_null(report_of(&play, "a")->error);
     assert_str(report_of(&play, "a")->reason, "");
-    assert_int_equal(report_of(&play, "a")->tries, 3);
+    assert_int_equal(report_of(&play, "a")->attempts, 3);
     assert_int_equal(report_of(&play, "a")->run_order, 1);
 }
 
@@ -498,7 +498,7 @@ static void test_the_last_attempt_fails_the_step(void **state)
     retries(&play, "a", NULL);
     run(&play);
     assert_error(&play, "a", "E0601", "apply fails with ***");
-    assert_int_equal(report_of(&play, "a")->tries, 3);
+    assert_int_equal(report_of(&play, "a")->attempts, 3);
     assert_result(&play, "b", RESULT_CHANGED);
 }
 
@@ -527,7 +527,7 @@ static void test_until_never_holds(void **state)
     retries(&play, "a", "ready");
     run(&play);
     assert_error(&play, "a", "E0603", "'until' is still false after 3 attempts");
-    assert_int_equal(report_of(&play, "a")->tries, 3);
+    assert_int_equal(report_of(&play, "a")->attempts, 3);
 }
 
 static void test_until_cannot_be_evaluated(void **state)
@@ -648,7 +648,7 @@ static void test_success_is_evaluated_again_without_acting(void **state)
     spec_of(&play, "a")->success = condition(&play, "fine", three_tries);
     spec_of(&play, "a")->proceed = condition(&play, "on", three_tries);
     play.settings.view = (RunView){ .context = &play, .waits = view_waits };
-    play.settings.world.ended = world_ended;
+    play.settings.environment.ended = world_ended;
     /* While it waits, others continue; `continue` has its own attempts. */
     assert_str(run(&play), "params a\ncheck a\nbefore a\napply a\nafter a\nask fine\n"
                            "waits a: waiting until 'success' is true: fine\n"
@@ -710,7 +710,7 @@ static void test_listen_reacts_at_the_end(void **state)
 {
     PLAY(play, "a listen=b; b; c listen=d; d", { "check a", "n" }, { "check c", "n" },
          { "check d", "n" });
-    play.settings.world.cause = world_cause;
+    play.settings.environment.cause = world_cause;
     assert_str(run(&play), "params a\ncheck a\n"
                            "params b\ncheck b\nbefore b\napply b\nafter b\ncause b\n"
                            "params c\ncheck c\nparams d\ncheck d\n"

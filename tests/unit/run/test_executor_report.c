@@ -139,7 +139,7 @@ static void a_secret_step_shows_nothing(void **state)
         .files = files,
     };
     error_set(&task.error, ERROR_OS, "hunter2 is wrong");
-    executor_report_conceal(&world, &task);
+    executor_report_redact(&world, &task);
     assert_true(task.outcome.secret);
     assert_true(task.outcome.value.flags & VALUE_SECRET);
     assert_true(value_get(value_map(file), STR("content"))->flags & VALUE_SECRET);
@@ -149,7 +149,7 @@ static void a_secret_step_shows_nothing(void **state)
     assert_string_equal(task.error.text, "failed; the reason is hidden (secret)");
     task.outcome.has_exit_code = true;
     task.outcome.exit_code = 3;
-    executor_report_conceal(&world, &task);
+    executor_report_redact(&world, &task);
     assert_string_equal(task.error.text, "exited with 3; its output is secret");
     arena_clear(&task.arena);
 }

@@ -73,7 +73,7 @@ static int set_up(void **state)
         .workers = 4,
         .max_wait_us = -1,
         .host = f->host,
-        .world = { .context = f, .evaluate = evaluate, .params = resolve, .held = held },
+        .environment = { .context = f, .evaluate = evaluate, .params = resolve, .held = held },
     };
     *state = f;
     return 0;

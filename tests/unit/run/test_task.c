@@ -156,7 +156,7 @@ DEFINE_AUTO_CLEAR(World, world_clear)
 static Str run(World *world, uint32_t count)
 {
     for (uint32_t i = 1; i < count; i++) {
-        world->tasks[i - 1].joined = &world->tasks[i];
+        world->tasks[i - 1].next_joined = &world->tasks[i];
     }
     task_run(&world->tasks[0]);
     return buf_str(&world->script.log);

@@ -268,7 +268,7 @@ static Str why(SiteWorld *world, const char *path)
     VariableDefinition *definitions;
     uint32_t count;
     problems_init(&world->dir->problems, &world->dir->arena);
-    if (!variables_why(scope_variables(world->scope), str_from_c(path), &definitions, &count)) {
+    if (!variables_explain(scope_variables(world->scope), str_from_c(path), &definitions, &count)) {
         return test_dir_problems(world->dir);
     }
     Buf out = buf_make_in(&world->dir->arena, BUF_UNLIMITED);
@@ -276,7 +276,7 @@ static Str why(SiteWorld *world, const char *path)
         const Source *source = sources_get(&world->dir->sources, definitions[i].value.source);
         buf_put_format(&out, "%s:%u%s%s ", layer_kind_name(definitions[i].layer->kind),
                        source_location(source, definitions[i].value.start).line,
-                       definitions[i].wins ? "+" : "", definitions[i].shadows ? "!" : "");
+                       definitions[i].is_effective ? "+" : "", definitions[i].shadows ? "!" : "");
     }
     return buf_str(&out);
 }

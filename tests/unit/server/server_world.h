@@ -280,7 +280,7 @@ static inline int request(Fixture *f, const Pin *pin, const char *method, const 
                                 .body = body,
                                 .fields = &f->said,
                                 .field_count = f->said.name == NULL ? 0 : 1,
-                                .answer_max = JOIN_REPLY_MAX,
+                                .response_max = JOIN_REPLY_MAX,
                                 .timeout_ms = 10000,
                                 .done = http_done,
                                 .context = f };

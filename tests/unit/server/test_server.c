@@ -158,7 +158,7 @@ static void a_backup_can_be_abandoned_while_it_is_created(void **state)
     HttpCallOptions options = { .loop = f->world.loop,
                                 .method = "GET",
                                 .target = "/v1/backup",
-                                .answer_max = 1 << 10,
+                                .response_max = 1 << 10,
                                 .timeout_ms = 10000,
                                 .done = left };
     Str path = str_from_c(scratch_place(f->scratch, "socket"));

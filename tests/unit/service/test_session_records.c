@@ -241,7 +241,7 @@ static void test_the_worst_message_fits(void **state)
         size += writes.ops[i].key.len + writes.ops[i].value.len;
     }
     assert_true(size < STORE_REQUEST_MAX);
-    assert_int_equal(writes.refusal_count, SESSION_REFUSALS_MAX);
+    assert_int_equal(writes.refusal_count, SESSION_REJECTIONS_MAX);
     assert_str(writes.refusals[0].reason, "too many bytes in one message");
     assert_int_equal(writes.refusals[0].sequence, 5);
 }

@@ -207,7 +207,7 @@ static void node_message(GrpcCall *call, Str message)
         break;
     case SERVER_ACK:
         node->acked = value.ack.sequence;
-        node->refusals += value.ack.refusal_count;
+        node->refusals += value.ack.rejected_count;
         node->delay_ms = value.ack.delay_ms > 0 ? value.ack.delay_ms : node->delay_ms;
         break;
     case SERVER_CHANGES:
@@ -275,8 +275,8 @@ static void send_hello(Node *node, const char *name, const char *watch, int64_t 
     if (watch != NULL) {
         message.hello.watch_count = 1;
         message.hello.watches[0] =
-            (Watching){ str_from_c(watch),
-                        { revision > 0 ? STR("store-1") : STR_EMPTY, revision } };
+            (WatchRequest){ str_from_c(watch),
+                            { revision > 0 ? STR("store-1") : STR_EMPTY, revision } };
     }
     say(node, &message);
 }
@@ -445,12 +445,13 @@ static void test_watches_send_everything_then_changes(void **state)
         if (node.changes.complete) {
             break;
         }
-        say(&node, &(NodeMessage){ .kind = NODE_WATCH_ACK, .taken = { 0, node.changes.revision } });
+        say(&node,
+            &(NodeMessage){ .kind = NODE_WATCH_ACK, .watch_ack = { 0, node.changes.revision } });
     }
     assert_int_equal(node.change_total, 150);
     assert_true(seen > 2);
     int64_t revision = node.changes.revision;
-    say(&node, &(NodeMessage){ .kind = NODE_WATCH_ACK, .taken = { 0, revision } });
+    say(&node, &(NodeMessage){ .kind = NODE_WATCH_ACK, .watch_ack = { 0, revision } });
     put(f, "/eden/orders/web10/1", "{\"not\":\"ours\"}");
     int64_t changed = put(f, "/eden/orders/web1/new", "{\"do\":1}");
     while (node.change_messages == seen) {
@@ -529,8 +530,8 @@ static void test_a_newer_node_keeps_its_session(void **state)
     node_open(f, &node);
     send_hello(&node, "web1", "facts", 0);
     wait_hello(&node);
-    assert_int_equal(node.hello.refused_count, 1);
-    assert_str(node.hello.refused[0].reason,
+    assert_int_equal(node.hello.rejected_count, 1);
+    assert_str(node.hello.rejected[0].reason,
                "this server does not offer the range 'facts' to nodes");
     send_record(&node, 1, (RecordKind)9, "later", "1");
     assert_int_equal(node.refusals, 1);
