@@ -20,12 +20,12 @@ static bool can_join(const RunCore *core, Work work, const Action *action)
            !settings->planning;
 }
 
-static void gather(RunCore *core, Running *running)
+static void gather(RunCore *core, RunningTask *running)
 {
     if (core->gathered == NULL) {
         core->gathered = running;
     } else {
-        core->gathered_last->task.joined = &running->task;
+        core->gathered_last->task.next_joined = &running->task;
     }
     core->gathered_last = running;
 }
@@ -36,11 +36,11 @@ static void start_action(RunCore *core, Work work)
     const StepSpec *spec = core_step(core, work.step)->spec;
     const Action *action = spec->action;
     StepRun *run = &core->runs[work.step];
-    Running *running = running_task_new(core->arena, &core->spares, work);
+    RunningTask *running = running_task_new(core->arena, &core->spares, work);
     Task *task = &running->task;
     Value *params = ARENA_ARRAY(&task->arena, Value, action_param_count(action) + 1);
-    switch (settings->world.params(settings->world.context, work.step, &task->arena, params,
-                                   core_fresh_problems(core))) {
+    switch (settings->environment.params(settings->environment.context, work.step, &task->arena,
+                                         params, core_fresh_problems(core))) {
     case DYNAMIC_OK: break;
     case DYNAMIC_UNKNOWN:
         core_turn(core)->params = PARAMS_UNKNOWN;
@@ -79,10 +79,10 @@ static void start_action(RunCore *core, Work work)
                          .planning = task->kind == TASK_CHECK,
                          .is_prereq_check = work.phase == PHASE_CHECK };
     if (task->react || task->kind == TASK_REACT) {
-        change_time_fill_call(settings->graph, core->times, work, &task->call);
+        change_time_fill_call(settings->graph, core->change_times, work, &task->call);
     }
     StepReport *report = &core->reports[work.step];
-    report->tries++;
+    report->attempts++;
     if (report->run_order == 0 && work.phase != PHASE_CHECK) {
         report->run_order = ++core->ran;
     }
@@ -94,18 +94,18 @@ static void start_action(RunCore *core, Work work)
     } else {
         core->ready = running;
         /* Sequential execution needs no other thread. */
-        core->is_brief = settings->order == MODE_ANSIBLE && action_is_quick(action, params);
+        core->runs_inline = settings->order == MODE_ANSIBLE && action_is_quick(action, params);
     }
 }
 
 /* Whether the step waits for something outside of this run, or has waited for too long. */
 static bool is_held(RunCore *core, Work work)
 {
-    const RunCoreOps *world = &core->settings.world;
+    const RunCoreOps *environment = &core->settings.environment;
     StepRun *run = &core->runs[work.step];
     Hold hold = { 0 };
-    if (run->stage == STAGE_ACT || core->settings.planning || world->held == NULL ||
-        !world->held(world->context, work.step, &hold)) {
+    if (run->stage == STAGE_ACT || core->settings.planning || environment->held == NULL ||
+        !environment->held(environment->context, work.step, &hold)) {
         return false;
     }
     core_turn(core)->override = OVERRIDE_WAIT;
@@ -120,7 +120,7 @@ static bool is_held(RunCore *core, Work work)
         core_end_failed(core, work, NULL);
         return true;
     }
-    int64_t again_us = hold.again_ms > 0 ? core->now_us + hold.again_ms * 1000 : INT64_MAX;
+    int64_t again_us = hold.recheck_ms > 0 ? core->now_us + hold.recheck_ms * 1000 : INT64_MAX;
     CoreHeld held = { work, run->held_key, arena_copy(core->arena, hold.why), run->held_since_us,
                       until_us };
     core->reports[work.step].reason = held.why;
@@ -139,8 +139,8 @@ static bool is_held(RunCore *core, Work work)
 static void start_step(RunCore *core, Work work)
 {
     StepRun *run = &core->runs[work.step];
-    const RunCoreOps *world = &core->settings.world;
-    if (world->targeted != NULL && !world->targeted(world->context, work.step)) {
+    const RunCoreOps *environment = &core->settings.environment;
+    if (environment->targeted != NULL && !environment->targeted(environment->context, work.step)) {
         core->reports[work.step].declined = true;
         core_turn(core)->override = OVERRIDE_TARGET;
         core_end_without_action(core, work, RESULT_SKIPPED,
@@ -191,7 +191,7 @@ static void start_step(RunCore *core, Work work)
 
 /* Finishes a step that is not started because the run was interrupted or the machine will
  * reboot. */
-static void leave(RunCore *core, Work work)
+static void end_unstarted(RunCore *core, Work work)
 {
     if (!core->interrupted) {
         core_end_without_action(core, work, RESULT_WAITING,
@@ -209,10 +209,11 @@ static void leave(RunCore *core, Work work)
 /* The final reaction to the steps it listens to. Its parameters may need results of this run. */
 static void plan_late_reaction(RunCore *core, Work work)
 {
-    const RunCoreOps *world = &core->settings.world;
+    const RunCoreOps *environment = &core->settings.environment;
     uint32_t count = action_param_count(core_step(core, work.step)->spec->action);
     Value *params = ARENA_ARRAY(core->arena, Value, count + 1);
-    (void)world->params(world->context, work.step, core->arena, params, core_fresh_problems(core));
+    (void)environment->params(environment->context, work.step, core->arena, params,
+                              core_fresh_problems(core));
     Str words =
         reaction_forecast(core->arena, core->settings.graph, schedule_statuses(core->schedule),
                           work.step, REQUISITE_LISTEN, params);
@@ -229,7 +230,7 @@ static void start(RunCore *core, TurnKind kind, Work work)
     core_turn_begin(core, kind, work);
     if (core->interrupted || core->leaving) {
         core_turn(core)->override = core->interrupted ? OVERRIDE_INTERRUPTED : OVERRIDE_REBOOT;
-        leave(core, work);
+        end_unstarted(core, work);
         return;
     }
     if (run->stage == STAGE_SUCCESS || run->stage == STAGE_CONTINUE) {
@@ -273,7 +274,7 @@ static void start_together(RunCore *core, Work work)
         start(core, TURN_JOIN, core->joining[i]);
     }
     core->ready = TAKE(core->gathered);
-    core->is_brief = false;
+    core->runs_inline = false;
 }
 
 /* --- Waiting ---------------------------------------------------------------------------------- */
@@ -394,22 +395,23 @@ CoreAction run_core_next(RunCore *core, int64_t now_us)
     if (core->ready == NULL) {
         return (CoreAction){ .kind = CORE_AGAIN };
     }
-    if (core->is_brief) {
-        core->brief = core->ready;
+    if (core->runs_inline) {
+        core->inline_task = core->ready;
     }
-    return (
-        CoreAction){ .kind = CORE_START, .start = TAKE(core->ready), .is_brief = core->is_brief };
+    return (CoreAction){ .kind = CORE_START,
+                         .start = TAKE(core->ready),
+                         .runs_inline = core->runs_inline };
 }
 
-void run_core_ended(RunCore *core, Running *running, int64_t now_us)
+void run_core_ended(RunCore *core, RunningTask *running, int64_t now_us)
 {
-    bool is_brief = running == core->brief;
-    BUG_IF(!is_brief && core->brief != NULL);
-    core->brief = NULL;
+    bool runs_inline = running == core->inline_task;
+    BUG_IF(!runs_inline && core->inline_task != NULL);
+    core->inline_task = NULL;
     begin_event(core, now_us);
     while (running != NULL) {
-        Running *joined = (Running *)running->task.joined;
-        if (!is_brief) {
+        RunningTask *joined = (RunningTask *)running->task.next_joined;
+        if (!runs_inline) {
             core_turn_begin(core, TURN_FINISH, running->work);
         }
         core_finish(core, running);
@@ -478,7 +480,7 @@ RunCore *run_core_new(Arena *arena, const RunCoreSettings *settings, int64_t now
     core->schedule = schedule_new(arena, settings->graph, settings->order, settings->workers);
     core->joining = ARENA_ARRAY(arena, Work, JOIN_MAX);
     core->runs = arena_alloc_zero(arena, (count + 1) * sizeof(StepRun));
-    core->times = arena_alloc_zero(arena, (count + 1) * sizeof(ChangeTime));
+    core->change_times = arena_alloc_zero(arena, (count + 1) * sizeof(ChangeTime));
     core->reports = arena_alloc_zero(arena, (count + 1) * sizeof(StepReport));
     VEC_RESERVE(arena, &core->turns.list, count);
     for (uint32_t i = 0; i < count; i++) {
@@ -495,7 +497,7 @@ void run_core_free(RunCore *core)
 {
     if (core != NULL) {
         for (uint32_t i = 0; i < core->settings.graph->steps.count; i++) {
-            executor_report_arena_clear(core->runs[i].tried);
+            executor_report_arena_clear(core->runs[i].attempt_arena);
         }
         spare_tasks_clear(&core->spares);
     }

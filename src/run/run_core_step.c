@@ -32,7 +32,7 @@ const Step *core_step(const RunCore *core, uint32_t step)
 
 static Str core_scrub(RunCore *core, Str text)
 {
-    return executor_scrub(&core->settings.world, core->arena, text);
+    return executor_scrub(&core->settings.environment, core->arena, text);
 }
 
 /* A new list for each evaluation: thousands of steps may fail, and each keeps its error. */
@@ -46,7 +46,7 @@ Problems *core_fresh_problems(RunCore *core)
 void core_take_error(RunCore *core, uint32_t step)
 {
     Problem *error = &core->problems.items[0];
-    executor_scrub_problem(&core->settings.world, core->arena, error);
+    executor_scrub_problem(&core->settings.environment, core->arena, error);
     core->reports[step].error = error;
 }
 
@@ -65,7 +65,7 @@ void core_add_error_at(RunCore *core, uint32_t step, Value place, const char *co
 }
 
 /* Where a condition is written; for a condition inherited from elsewhere, the step itself. */
-static Value test_place(const RunCore *core, uint32_t step, const Dynamic *test)
+static Value condition_place(const RunCore *core, uint32_t step, const Dynamic *test)
 {
     Value place = test->value;
     return value_is_missing(place) || place.source == SOURCE_NONE || place.span == 0
@@ -85,8 +85,8 @@ static void core_end(RunCore *core, Work work, const Value *params)
     core_turn(core)->status = report->status;
     schedule_done(core->schedule, work, &report->status);
     const RunCoreSettings *settings = &core->settings;
-    if (work.phase != PHASE_CHECK && settings->world.ended != NULL) {
-        settings->world.ended(settings->world.context, work, params);
+    if (work.phase != PHASE_CHECK && settings->environment.ended != NULL) {
+        settings->environment.ended(settings->environment.context, work, params);
     }
     if (settings->view.ended != NULL) {
         settings->view.ended(settings->view.context, work.step, work.phase);
@@ -114,10 +114,10 @@ void core_park(RunCore *core, Work work, Stage stage, int64_t interval_ms, Str w
 
 static Answer evaluate(RunCore *core, uint32_t step, const Dynamic *test, bool own)
 {
-    const RunCoreOps *world = &core->settings.world;
+    const RunCoreOps *environment = &core->settings.environment;
     Value value;
-    switch (world->evaluate(world->context, step, test, own, core->arena, &value,
-                            core_fresh_problems(core))) {
+    switch (environment->evaluate(environment->context, step, test, own, core->arena, &value,
+                                  core_fresh_problems(core))) {
     case DYNAMIC_OK: break;
     case DYNAMIC_UNKNOWN: return ANSWER_UNKNOWN;
     case DYNAMIC_FAILED: core_take_error(core, step); return ANSWER_FAILED;
@@ -137,15 +137,15 @@ static Answer evaluate(RunCore *core, uint32_t step, const Dynamic *test, bool o
 static Answer ask(RunCore *core, uint32_t step, ConditionName name, const Dynamic *test,
                   const Retry *retry)
 {
-    const RunCoreOps *world = &core->settings.world;
+    const RunCoreOps *environment = &core->settings.environment;
     const StepRun *run = &core->runs[step];
-    bool again = world->evaluate_again != NULL && (run->evaluations > 0 || run->retried > 0);
+    bool again = environment->evaluate_again != NULL && (run->evaluations > 0 || run->retried > 0);
     if (again) {
-        world->evaluate_again(world->context, true);
+        environment->evaluate_again(environment->context, true);
     }
     Answer answer = evaluate(core, step, test, name != CONDITION_WHEN);
     if (again) {
-        world->evaluate_again(world->context, false);
+        environment->evaluate_again(environment->context, false);
     }
     VEC_PUSH(core->arena, &core->turns.evaluations,
              (ConditionEvaluation){ .condition = name,
@@ -233,11 +233,11 @@ static bool passes(RunCore *core, Work work, const Condition *condition, Stage s
         return false;
     case VERDICT_FAIL:
         if (answer == ANSWER_NO) {
-            core_add_error_at(core, work.step, test_place(core, work.step, &condition->test),
+            core_add_error_at(core, work.step, condition_place(core, work.step, &condition->test),
                               "E0603", "'%s' is false: %" STR_FMT, condition_name(name),
                               STR_ARG(text));
         } else if (answer == ANSWER_UNKNOWN) {
-            core_add_error_at(core, work.step, test_place(core, work.step, &condition->test),
+            core_add_error_at(core, work.step, condition_place(core, work.step, &condition->test),
                               "E0602", "cannot evaluate '%s': %" STR_FMT, condition_name(name),
                               STR_ARG(text));
         }
@@ -274,7 +274,7 @@ static Verdict repeats(RunCore *core, Work work, bool failed)
     return conclude_repeat(failed, until, retry, run->retried);
 }
 
-void core_finish(RunCore *core, Running *running)
+void core_finish(RunCore *core, RunningTask *running)
 {
     Work work = running->work;
     StepRun *run = &core->runs[work.step];
@@ -288,25 +288,26 @@ void core_finish(RunCore *core, Running *running)
     /* The report of a reaction is added to the existing report. */
     bool is_retried =
         core_step(core, work.step)->spec->run->retry.is_set && work.phase != PHASE_REACT;
-    change_time_note(&core->times[work.step], task);
+    change_time_note(&core->change_times[work.step], task);
     if (core->settings.planning && run->reacts) {
         reaction_plan(core->arena, core->settings.graph, schedule_statuses(core->schedule),
                       work.step, task);
     }
     if (core_step(core, work.step)->spec->secret) {
-        executor_report_redact(&core->settings.world, task);
+        executor_report_redact(&core->settings.environment, task);
     }
     report->duration_us += task->duration_us;
-    executor_report_fill(report, outcome, work.phase == PHASE_REACT, &core->settings.world,
-                         executor_report_arena(&run->tried, core->arena, is_retried));
+    executor_report_fill(report, outcome, work.phase == PHASE_REACT, &core->settings.environment,
+                         executor_report_arena(&run->attempt_arena, core->arena, is_retried));
     Observation seen = { outcome->changed, outcome->unknown, task->failed, task->reacted,
                          outcome->shutdown != NULL };
     core_turn(core)->has_observation = true;
     core_turn(core)->observation = seen;
     conclude_observation(&run->status, work.phase, seen, core->settings.planning);
     report->status.changed = run->status.changed; /* for conditions about its own result */
-    if (differed && report->cause == CAUSE_NONE && core->settings.world.cause != NULL) {
-        report->cause = core->settings.world.cause(core->settings.world.context, work.step, params);
+    if (differed && report->cause == CAUSE_NONE && core->settings.environment.cause != NULL) {
+        report->cause =
+            core->settings.environment.cause(core->settings.environment.context, work.step, params);
     }
     if (work.phase == PHASE_CHECK && !task->failed) {
         core_end(core, work, params);
@@ -341,8 +342,8 @@ void core_finish(RunCore *core, Running *running)
     if (verdict == VERDICT_FAIL) {
         if (report->error == NULL) {
             const Retry *retry = &core_step(core, work.step)->spec->run->retry;
-            core_add_error_at(core, work.step, test_place(core, work.step, &retry->until), "E0603",
-                              "'until' is still false after %lld attempts",
+            core_add_error_at(core, work.step, condition_place(core, work.step, &retry->until),
+                              "E0603", "'until' is still false after %lld attempts",
                               (long long)run->retried);
         }
         core_end_failed(core, work, params);

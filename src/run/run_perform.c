@@ -12,7 +12,7 @@
 #include "sys/file.h"
 
 /* Resources of an apply; a plan has none of them. */
-typedef struct Books {
+typedef struct RunResources {
     Run *run;
     Directory state;
     FileLock lock;
@@ -22,97 +22,99 @@ typedef struct Books {
     bool keeps;
     Str id;
     atomic_bool unwritten; /* a record after an effect could not be written */
-} Books;
+} RunResources;
 
 /* An effect cannot be undone by what follows it. If its record cannot be written, the effect counts
  * as a change and its debts remain: the next run pays them. This is reported once, at the end. */
-static void note_written(Books *books, bool ok)
+static void count_unwritten(RunResources *resources, bool ok)
 {
     if (!ok) {
-        atomic_store(&books->unwritten, true);
+        atomic_store(&resources->unwritten, true);
     }
 }
 
 /* --- Services for modules: called from workers ----------------------------------------------- */
 
 typedef struct Note {
-    const Books *books;
+    const RunResources *resources;
     const Call *call;
 } Note;
 
 static bool note_kept(void *context, const KeptState *state, Error *err)
 {
     const Note *note = context;
-    const Run *run = note->books->run;
+    const Run *run = note->resources->run;
     KeptState kept = *state;
     kept.path = secrets_scrub(run->secrets, state->path, note->call->arena);
     kept.target = secrets_scrub(run->secrets, state->target, note->call->arena);
-    return journal_kept(note->books->journal, graph_step(run->graph, note->call->step)->id, &kept,
-                        err);
+    return journal_kept(note->resources->journal, graph_step(run->graph, note->call->step)->id,
+                        &kept, err);
 }
 
 static bool keep_before(void *context, Call *call, Str path, Error *err)
 {
-    Books *books = context;
-    Note note = { books, call };
-    return keep_path(&books->keep, call->host, path, note_kept, &note, err);
+    RunResources *resources = context;
+    Note note = { resources, call };
+    return keep_path(&resources->keep, call->host, path, note_kept, &note, err);
 }
 
 static bool is_claimed(void *context, Call *call, Str path)
 {
-    const Books *books = context;
-    return run_is_claimed(books->run, path);
+    const RunResources *resources = context;
+    return run_is_claimed(resources->run, path);
 }
 
 static bool may_be_provided(void *context, Call *call, const char *class, Str name, Str *why)
 {
-    const Books *books = context;
-    return provisions_find(books->run->now.provisions, call->step, class, name, call->arena, why);
+    const RunResources *resources = context;
+    return provisions_find(resources->run->now.provisions, call->step, class, name, call->arena,
+                           why);
 }
 
 static bool has_rebooted(void *context, Call *call, int64_t *requested_ms)
 {
-    const Books *books = context;
-    return run_has_rebooted(books->run, call->step, requested_ms);
+    const RunResources *resources = context;
+    return run_has_rebooted(resources->run, call->step, requested_ms);
 }
 
 static Str scrub_for_call(void *context, Call *call, Str text)
 {
-    const Books *books = context;
-    return secrets_scrub(books->run->secrets, text, call->arena);
+    const RunResources *resources = context;
+    return secrets_scrub(resources->run->secrets, text, call->arena);
 }
 
 static bool before_effect(void *context, uint32_t step, const Outcome *found, Error *err)
 {
-    Books *books = context;
-    const Step *of = graph_step(books->run->graph, step);
-    host_note_change(books->run->host);
-    return journal_act(books->journal, of->id, str_from_c(of->spec->action->name), err);
+    RunResources *resources = context;
+    const Step *of = graph_step(resources->run->graph, step);
+    host_note_change(resources->run->host);
+    return journal_act(resources->journal, of->id, str_from_c(of->spec->action->name), err);
 }
 
 static void after_effect(void *context, uint32_t step, const Outcome *outcome, bool ok)
 {
-    Books *books = context;
+    RunResources *resources = context;
     Error err;
-    note_written(books, journal_done(books->journal, graph_step(books->run->graph, step)->id,
-                                     !ok                ? STR("failed")
-                                     : outcome->changed ? STR("changed")
-                                                        : STR("ok"),
-                                     outcome->changed, &err));
+    count_unwritten(resources,
+                    journal_done(resources->journal, graph_step(resources->run->graph, step)->id,
+                                 !ok                ? STR("failed")
+                                 : outcome->changed ? STR("changed")
+                                                    : STR("ok"),
+                                 outcome->changed, &err));
 }
 
 /* --- Functions for the executor -------------------------------------------------------------- */
 
 typedef struct RunContext {
     Run *run;
-    Books *books; /* NULL in a plan */
+    RunResources *resources; /* NULL in a plan */
 } RunContext;
 
 static DynamicOutcome run_evaluate(void *context, uint32_t step, const Dynamic *dynamic, bool own,
                                    Arena *arena, Value *out, Problems *problems)
 {
     Run *run = ((RunContext *)context)->run;
-    run->now.asking = step;
+    run->now.current_step = step;
     return scope_evaluate(run->scope, step, dynamic, own, arena, out, problems);
 }
 
@@ -125,7 +127,7 @@ static DynamicOutcome run_step_params(void *context, uint32_t step, Arena *arena
                                       Problems *problems)
 {
     Run *run = ((RunContext *)context)->run;
-    run->now.asking = step;
+    run->now.current_step = step;
     DynamicOutcome outcome = run_params(run, graph_step(run->graph, step), arena, out, problems);
     if (outcome != DYNAMIC_FAILED && contradiction_counts(run->graph, step, true) &&
         !contradictions_add(&run->now.contradictions, run->graph, step, out, true, problems)) {
@@ -167,46 +169,48 @@ static Cause run_cause_of(void *context, uint32_t step, const Value *params)
 
 /* A listener pays with its final reaction, and for everything. What it listens to may be changed by
  * another worker right now, so the journal itself checks. */
-static void pay_debts(Books *books, const Step *step, Work work, const StepReport *report)
+static void pay_debts(RunResources *resources, const Step *step, Work work,
+                      const StepReport *report)
 {
     Error err;
     StepResult result = report->status.result;
     uint16_t unless = work.phase == PHASE_REACT ? 0 : 1 << REQUISITE_LISTEN;
     if ((result == RESULT_OK || result == RESULT_CHANGED) &&
         (work.phase != PHASE_REACT || report->status.reacted)) {
-        note_written(books, journal_paid(books->journal, step->id, unless, STR_EMPTY, &err));
+        count_unwritten(resources,
+                        journal_paid(resources->journal, step->id, unless, STR_EMPTY, &err));
     }
 }
 
 /* Debts of a step that was skipped because of its own conditions: known only at the end, because
  * what it listens to may change after it was skipped. */
-static void forgive_debts(Books *books)
+static void forgive_debts(RunResources *resources)
 {
-    Run *run = books->run;
+    Run *run = resources->run;
     Error err;
     for (uint32_t i = 0; i < run->graph->steps.count; i++) {
         const StepReport *report = &run_core_reports(executor_core(run->now.executor))[i];
         Str id = graph_step(run->graph, i)->id;
         if (report->declined && report->status.result == RESULT_SKIPPED) {
-            note_written(books,
-                         journal_paid(books->journal, id, 0,
-                                      STR("its step was skipped because of its own conditions"),
-                                      &err));
+            count_unwritten(resources,
+                            journal_paid(resources->journal, id, 0,
+                                         STR("its step was skipped because of its own conditions"),
+                                         &err));
         }
     }
 }
 
 static void run_step_ended(void *context, Work work, const Value *params)
 {
-    const RunContext *world = context;
-    Run *run = world->run;
+    const RunContext *environment = context;
+    Run *run = environment->run;
     const Step *step = graph_step(run->graph, work.step);
     const StepReport *report = &run_core_reports(executor_core(run->now.executor))[work.step];
     StepResult result = report->status.result;
     if (run->now.provisions != NULL) {
         provisions_settle(run->now.provisions, work.step, result);
     }
-    if (world->books == NULL) {
+    if (environment->resources == NULL) {
         return;
     }
     if (params != NULL && !step->spec->action->always_changes &&
@@ -216,7 +220,7 @@ static void run_step_ended(void *context, Work work, const Value *params)
     if (params != NULL) {
         run->now.values[work.step] = run_record_values(run, step, params);
     }
-    pay_debts(world->books, step, work, report);
+    pay_debts(environment->resources, step, work, report);
 }
 
 static void run_add_secrets(void *context, Value value)
@@ -239,25 +243,26 @@ static bool is_of_other_site(const Run *run, const Debt *debt)
 }
 
 /* With a notice, in the journal too; a plan has only its own book. */
-static void end_debt(Run *run, DebtBook *own, Books *books, Str step, Str notice)
+static void end_debt(Run *run, DebtBook *own, RunResources *resources, Str step, Str notice)
 {
     Error err;
     problems_add_severity(run->problems, SEVERITY_WARNING, "E0711", NULL, 0, 0, "%" STR_FMT,
                           STR_ARG(notice));
-    if (books == NULL) {
+    if (resources == NULL) {
         debt_book_pay(own, step);
         return;
     }
-    note_written(books, journal_paid(books->journal, step, 0, notice, &err));
+    count_unwritten(resources, journal_paid(resources->journal, step, 0, notice, &err));
 }
 
 /* Debts whose steps were removed from the site. */
-static void end_left_debts(Run *run, const DebtBook *book, Books *books)
+static void end_left_debts(Run *run, const DebtBook *book, RunResources *resources)
 {
     uint32_t at = 0;
     for (const Debt *debt; (debt = debt_book_next(book, &at, false)) != NULL;) {
         if (run_lacks_step(run, debt->step) && !is_of_other_site(run, debt)) {
-            end_debt(run, NULL, books, debt->step, debt_notice(run->arena, debt, DEBT_LEFT_SITE));
+            end_debt(run, NULL, resources, debt->step,
+                     debt_notice(run->arena, debt, DEBT_LEFT_SITE));
         }
     }
 }
@@ -314,7 +319,7 @@ static bool has_restarted(Run *run, const DebtBook *book, uint32_t step, Str boo
 }
 
 /* The debts of the steps of this run, without debts that are no longer needed. */
-static uint16_t *find_debts(Run *run, const DebtBook *book, DebtBook *own, Books *books)
+static uint16_t *find_debts(Run *run, const DebtBook *book, DebtBook *own, RunResources *resources)
 {
     uint16_t *owed = arena_alloc_zero(run->arena, (run->steps.count + 1) * sizeof *owed);
     if (debt_book_count(book) == 0) {
@@ -325,12 +330,12 @@ static uint16_t *find_debts(Run *run, const DebtBook *book, DebtBook *own, Books
         owed[i] = debt_book_kinds(book, id);
         if (owed[i] != 0 &&
             has_restarted(run, book, i, value_get_text(run->facts, "boot_id"), &notice)) {
-            end_debt(run, own, books, id, notice);
+            end_debt(run, own, resources, id, notice);
             owed[i] = 0;
         }
     }
-    if (books != NULL && run->config.job_count == 0) {
-        end_left_debts(run, book, books);
+    if (resources != NULL && run->config.job_count == 0) {
+        end_left_debts(run, book, resources);
     }
     return owed;
 }
@@ -355,34 +360,35 @@ static List *list_debts(Run *run, const DebtBook *book)
 
 /* --- Opening and closing --------------------------------------------------------------------- */
 
-static bool books_open(Books *books, Error *err)
+static bool resources_open(RunResources *resources, Error *err)
 {
-    Run *run = books->run;
-    if (!directory_make(run->config.state, &books->state, err) ||
-        !run_lock_take(&books->state, run->config.command, &books->lock, run->problems, err)) {
+    Run *run = resources->run;
+    if (!directory_make(run->config.state, &resources->state, err) ||
+        !run_lock_take(&resources->state, run->config.command, &resources->lock, run->problems,
+                       err)) {
         return false;
     }
-    books->locked = true;
-    directory_remove_temporaries(&books->state);
-    if (!journal_open(&books->state, value_get_text(run->facts, "boot_id"), &books->journal,
+    resources->locked = true;
+    directory_remove_temporaries(&resources->state);
+    if (!journal_open(&resources->state, value_get_text(run->facts, "boot_id"), &resources->journal,
                       run->problems, err) ||
-        !keep_open(&books->state, false, &books->keep, err)) {
+        !keep_open(&resources->state, false, &resources->keep, err)) {
         return false;
     }
-    books->keeps = true;
+    resources->keeps = true;
     return true;
 }
 
-static void books_close(Books *books)
+static void resources_close(RunResources *resources)
 {
-    if (books->keeps) {
-        keep_close(&books->keep);
+    if (resources->keeps) {
+        keep_close(&resources->keep);
     }
-    journal_close(books->journal);
-    if (books->locked) {
-        file_lock_release(&books->lock);
+    journal_close(resources->journal);
+    if (resources->locked) {
+        file_lock_release(&resources->lock);
     }
-    directory_close(&books->state);
+    directory_close(&resources->state);
 }
 
 static bool load_last_applied(Run *run, Error *err)
@@ -399,22 +405,22 @@ static void warn(Run *run, const char *code, const char *what, const char *why)
     problems_add_severity(run->problems, SEVERITY_WARNING, code, NULL, 0, 0, "%s: %s", what, why);
 }
 
-static void save_record(Run *run, const Books *books)
+static void save_record(Run *run, const RunResources *resources)
 {
     Error err;
     AUTO_CLEAR(RunRecord) record;
-    run_record_init(&record, books->id);
+    run_record_init(&record, resources->id);
     record.secrets = run->secrets;
     run_record_fill(&record, run);
-    if (!run_record_save(&record, &books->state, RECORDS_RETAINED, &err)) {
+    if (!run_record_save(&record, &resources->state, RECORDS_RETAINED, &err)) {
         warn(run, "E0712", "cannot write the record of this run", err.text);
     }
 }
 
 /* After the last step: first the effects, then the end of the run are made durable. */
-static bool books_finish(Books *books, Error *err)
+static bool resources_finish(RunResources *resources, Error *err)
 {
-    Run *run = books->run;
+    Run *run = resources->run;
     if (run->config.job_count == 0) {
         last_applied_drop(&run->now.last, lacks_step, run);
     }
@@ -424,16 +430,16 @@ static bool books_finish(Books *books, Error *err)
     /* Old records are removed first, because the disk may be full. The run is complete whatever
      * fails here. */
     Error why;
-    if (!keep_prune(&books->keep, KEEP_FILES_MAX, KEEP_BYTES_MAX, &why)) {
+    if (!keep_prune(&resources->keep, KEEP_FILES_MAX, KEEP_BYTES_MAX, &why)) {
         warn(run, "E0716", "cannot remove file contents retained from earlier runs", why.text);
     }
-    save_record(run, books);
-    if (!last_applied_save(&run->now.last, &books->state, &why)) {
+    save_record(run, resources);
+    if (!last_applied_save(&run->now.last, &resources->state, &why)) {
         warn(run, "E0717", "cannot save the applied state", why.text);
     }
     Str result = str_from_c(step_result_name(run_report_result(&run->now.report)));
-    note_written(books, journal_end(books->journal, result, &why));
-    if (atomic_load(&books->unwritten)) {
+    count_unwritten(resources, journal_end(resources->journal, result, &why));
+    if (atomic_load(&resources->unwritten)) {
         warn(run, "E0715", "some records could not be written to the journal", run->config.state);
     }
     return true;
@@ -462,15 +468,15 @@ static void note_progress(void *context, Call *call, Str line)
     waiting_note_progress(host_shared(call->host), call->step, line);
 }
 
-static void execute(Run *run, Books *books, const RunView *view, int interrupts,
+static void execute(Run *run, RunResources *resources, const RunView *view, int interrupts,
                     const uint16_t *owed)
 {
-    RunContext world = { run, books };
+    RunContext environment = { run, resources };
     contradictions_init(&run->now.contradictions, run->arena);
     /* A plan has no journal, but resources managed by other steps count there too. */
-    Books none = { .run = run };
-    CallServices services = { .context = books != NULL ? books : &none,
-                              .journal = books != NULL ? keep_before : NULL,
+    RunResources none = { .run = run };
+    CallServices services = { .context = resources != NULL ? resources : &none,
+                              .journal = resources != NULL ? keep_before : NULL,
                               .is_claimed = is_claimed,
                               .may_be_provided =
                                   run->now.provisions != NULL ? may_be_provided : NULL,
@@ -478,7 +484,7 @@ static void execute(Run *run, Books *books, const RunView *view, int interrupts,
                               .progress = note_progress,
                               .scrub = scrub_for_call,
                               .has_rebooted = has_rebooted };
-    TaskJournal journal = { books, before_effect, after_effect };
+    TaskJournal journal = { resources, before_effect, after_effect };
     RunCoreSettings settings = { .graph = run->graph,
                                  .order = run->config.order,
                                  .workers = run->config.workers,
@@ -486,16 +492,16 @@ static void execute(Run *run, Books *books, const RunView *view, int interrupts,
                                  .max_wait_us = run->config.max_wait_us,
                                  .host = run->host,
                                  .services = &services,
-                                 .journal = books != NULL ? &journal : NULL,
-                                 .world = { .context = &world,
-                                            .evaluate = run_evaluate,
-                                            .evaluate_again = run_evaluate_again,
-                                            .params = run_step_params,
-                                            .targeted = run_is_targeted,
-                                            .cause = run_cause_of,
-                                            .ended = run_step_ended,
-                                            .learn = run_add_secrets,
-                                            .scrub = run_scrub },
+                                 .journal = resources != NULL ? &journal : NULL,
+                                 .environment = { .context = &environment,
+                                                  .evaluate = run_evaluate,
+                                                  .evaluate_again = run_evaluate_again,
+                                                  .params = run_step_params,
+                                                  .targeted = run_is_targeted,
+                                                  .cause = run_cause_of,
+                                                  .ended = run_step_ended,
+                                                  .learn = run_add_secrets,
+                                                  .scrub = run_scrub },
                                  .view = *view,
                                  .owed = owed };
     run->now.executor = executor_new(run->arena, &settings);
@@ -526,39 +532,40 @@ static bool plan(Run *run, const RunView *view, int interrupts, Error *err)
     return true;
 }
 
-static bool apply(Run *run, Books *books, const RunView *view, int interrupts, Error *err)
+static bool apply(Run *run, RunResources *resources, const RunView *view, int interrupts,
+                  Error *err)
 {
     Debt *edges;
     uint32_t edge_count;
-    if (!books_open(books, err)) {
+    if (!resources_open(resources, err)) {
         return false;
     }
     if (view->begun != NULL && !view->begun(view->context, err)) {
         return false;
     }
-    books->id = run->config.id;
+    resources->id = run->config.id;
     run->now.values = arena_alloc_zero(run->arena, (run->steps.count + 1) * sizeof(Str));
     debts_of_graph(run->arena, run->graph, run->name, run->home, &edges, &edge_count);
     for (uint32_t i = 0; i < edge_count; i++) {
         edges[i].unit = secrets_scrub(run->secrets, edges[i].unit, run->arena);
     }
-    const uint16_t *owed = find_debts(run, journal_debts(books->journal), NULL, books);
-    journal_begin(books->journal, &(JournalRun){ .id = books->id,
-                                                 .site = run_site_digest(run),
-                                                 .name = run->name,
-                                                 .path = run->home,
-                                                 .command = run->config.command,
-                                                 .edges = edges,
-                                                 .edge_count = edge_count });
+    const uint16_t *owed = find_debts(run, journal_debts(resources->journal), NULL, resources);
+    journal_begin(resources->journal, &(JournalRun){ .id = resources->id,
+                                                     .site = run_site_digest(run),
+                                                     .name = run->name,
+                                                     .path = run->home,
+                                                     .command = run->config.command,
+                                                     .edges = edges,
+                                                     .edge_count = edge_count });
     host_set_sync(run->host, SYNC_LATER);
-    execute(run, books, view, interrupts, owed);
-    forgive_debts(books);
-    run->now.report.owed = list_debts(run, journal_debts(books->journal));
-    run->now.report.run = books->id;
-    if (!books_finish(books, err)) {
+    execute(run, resources, view, interrupts, owed);
+    forgive_debts(resources);
+    run->now.report.owed = list_debts(run, journal_debts(resources->journal));
+    run->now.report.run = resources->id;
+    if (!resources_finish(resources, err)) {
         return false;
     }
-    run_shutdown_prepare(run, &books->state);
+    run_shutdown_prepare(run, &resources->state);
     return true;
 }
 
@@ -571,8 +578,8 @@ bool run_perform(Run *run, const RunView *view, int interrupts, Error *err)
     if (run->config.planning) {
         return plan(run, view, interrupts, err);
     }
-    Books books = { .run = run, .state = { .descriptor = -1 } };
-    bool ok = apply(run, &books, view, interrupts, err);
-    books_close(&books);
+    RunResources resources = { .run = run, .state = { .descriptor = -1 } };
+    bool ok = apply(run, &resources, view, interrupts, err);
+    resources_close(&resources);
     return ok;
 }

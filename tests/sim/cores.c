@@ -419,7 +419,7 @@ static void act(Sim *sim, RunningTask *running)
 static int64_t start(Sim *sim, RunningTask *first)
 {
     int64_t duration_us = 0;
-    for (RunningTask *it = first; it != NULL; it = (RunningTask *)it->task.joined) {
+    for (RunningTask *it = first; it != NULL; it = (RunningTask *)it->task.next_joined) {
         int64_t own_us = sim->plans[it->work.step].duration_us;
         check_start(sim, it->work);
         duration_us = own_us > duration_us ? own_us : duration_us;
@@ -429,7 +429,7 @@ static int64_t start(Sim *sim, RunningTask *first)
 
 static void end_task(Sim *sim, RunningTask *first)
 {
-    for (RunningTask *it = first; it != NULL; it = (RunningTask *)it->task.joined) {
+    for (RunningTask *it = first; it != NULL; it = (RunningTask *)it->task.next_joined) {
         sim->plans[it->work.step].runs_now = false;
         act(sim, it);
     }

@@ -745,7 +745,7 @@ static void test_a_reaction_is_not_tried_again(void **state)
     retries(&play, "a", "ready");
     run(&play);
     assert_error(&play, "a", "E0601", "react fails with ***");
-    assert_int_equal(report_of(&play, "a")->tries, 2); /* the run, and the reaction */
+    assert_int_equal(report_of(&play, "a")->attempts, 2); /* the run, and the reaction */
 }
 
 static void test_actions_owed_by_an_earlier_run_happen(void **state)
