@@ -168,7 +168,7 @@ static void moved(void *context, SessionNodeState state)
 }
 
 /* If many records are rejected for the same reason, only the first is logged as a warning. */
-static void refused(void *context, const Refusal *refusal)
+static void refused(void *context, const RejectedRecord *refusal)
 {
     SessionLink *link = context;
     bool is_new = !str_eq_c(refusal->reason, link->rejection_reason);
@@ -214,10 +214,10 @@ static const SessionNodeOps node_ops = {
     .send = send_message,
     .position = position,
     .changes = changes_arrived,
-    .watch_refused = watch_refused,
-    .moved = moved,
-    .refused = refused,
-    .skewed = clock_skewed,
+    .watch_rejected = watch_refused,
+    .state_changed = moved,
+    .record_rejected = refused,
+    .clock_skewed = clock_skewed,
     .delayed = throttled,
 };
 

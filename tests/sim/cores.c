@@ -534,7 +534,7 @@ static bool carry_out(Sim *sim, const CoreAction *action)
     switch (action->kind) {
     case CORE_START:
         duration_us = start(sim, action->start);
-        if (action->is_brief) {
+        if (action->runs_inline) {
             sim->now_us += duration_us;
             end_task(sim, action->start);
         } else {
