@@ -317,6 +317,7 @@ static void oversized_responses_fail_and_undo_the_transaction(World *world)
     op = delete_range("a", STORE_ALL);
     op.previous = true;
     FAILS(world_op(world, op), ERROR_LIMIT);
+    assert_true(store_status(world->store).writable); /* the disk is not at fault */
     Answer *after = world_put(world, "new", "2");
     NTH(world, after->reply.revision, 13);
     op.previous = false;

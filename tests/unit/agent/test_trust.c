@@ -2,6 +2,9 @@
  * is rotated while connections are open. */
 #include "agent/trust.h"
 
+#include <dlfcn.h>
+#include <openssl/x509.h>
+
 #include "lang/json.h"
 #include "membership/node_state.h"
 #include "net/http_client.h"
@@ -13,6 +16,15 @@
 #include "server/create_cluster.h"
 #include "server/server.h"
 #include "service/pki_message.h"
+
+/* Replaces that of libcrypto, for this program only. */
+static bool cannot_sign;
+
+int X509_REQ_sign(X509_REQ *x, EVP_PKEY *pkey, const EVP_MD *md)
+{
+    int (*real)(X509_REQ *, EVP_PKEY *, const EVP_MD *) = dlsym(RTLD_NEXT, "X509_REQ_sign");
+    return cannot_sign ? 0 : real(x, pkey, md);
+}
 
 typedef struct Fixture Fixture;
 
@@ -365,6 +377,18 @@ static void a_missing_connection_is_reported(void **state)
     assert_int_equal(renew(web), ERROR_UNAVAILABLE);
 }
 
+static void a_renewal_that_cannot_begin_is_reported(void **state)
+{
+    Fixture *f = *state;
+    Member *web = &f->members[WEB1];
+    web->answered = false;
+    cannot_sign = true;
+    trust_renew(web->trust, renewed, web);
+    cannot_sign = false;
+    assert_true(web->answered);
+    assert_int_equal(web->err.kind, ERROR_OS);
+}
+
 static void one_renewal_at_a_time(void **state)
 {
     Fixture *f = *state;
@@ -643,6 +667,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ROW(a_node_renews_over_the_open_connection),
         ROW(a_missing_connection_is_reported),
+        ROW(a_renewal_that_cannot_begin_is_reported),
         ROW(one_renewal_at_a_time),
         ROW(a_connection_that_was_just_lost_is_reported),
         ROW(revoking_a_node_cuts_it_off),
