@@ -155,7 +155,7 @@ static int run_try(Invocation *invocation, const RunConfig *config)
     Error err;
     int code;
     RunConfig sandboxed = *config;
-    sandboxed.stays = true; /* services outside of the overlay must not be contacted */
+    sandboxed.no_reboot = true; /* a reboot would affect the real machine */
     TryRun attempt = { invocation, &sandboxed };
     return scratch_process_run(run_inside, &attempt, &code, &err)
                ? code

@@ -203,7 +203,7 @@ static void query(Arena *arena, const Address *address, Str bundle, Str target, 
                                 .tls_host = tls == NULL ? NULL : address->host,
                                 .method = "GET",
                                 .target = arena_copy_c(arena, target),
-                                .answer_max = RESPONSE_MAX,
+                                .response_max = RESPONSE_MAX,
                                 .timeout_ms = QUERY_TIMEOUT_MS,
                                 .done = done,
                                 .context = &waiting };
