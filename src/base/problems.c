@@ -128,12 +128,12 @@ bool problems_contain(const Problems *problems, const Problem *problem)
     return false;
 }
 
-static bool has_error_at(const Problems *problems, uint32_t count, const Problem *location)
+static bool has_error_at(const Problems *problems, uint32_t count, const Problem *problem)
 {
     for (uint32_t i = 0; i < count; i++) {
         const Problem *other = &problems->items[i];
-        if (other->severity == SEVERITY_ERROR && other->line == location->line &&
-            other->column == location->column && str_eq(other->file, location->file)) {
+        if (other->severity == SEVERITY_ERROR && other->line == problem->line &&
+            other->column == problem->column && str_eq(other->file, problem->file)) {
             return true;
         }
     }
@@ -200,7 +200,7 @@ static bool comes_after(const Problem *a, const Problem *b)
 void problems_remove_warning(Problems *problems, const char *code, const Source *source,
                              uint32_t offset)
 {
-    uint32_t stored = 0;
+    uint32_t kept = 0;
     for (uint32_t i = 0; source != NULL && i < problems->count; i++) {
         const Problem *problem = &problems->items[i];
         bool is_removed = problem->severity != SEVERITY_ERROR && str_eq_c(problem->code, code) &&
@@ -210,10 +210,10 @@ void problems_remove_warning(Problems *problems, const char *code, const Source 
             is_removed = problem->line == location.line && problem->column == location.column;
         }
         if (!is_removed) {
-            problems->items[stored++] = *problem;
+            problems->items[kept++] = *problem;
         }
     }
-    problems->count = source != NULL ? stored : problems->count;
+    problems->count = source != NULL ? kept : problems->count;
 }
 
 void problems_sort(Problems *problems)
