@@ -154,13 +154,13 @@ bool access_decision_allows(const AccessDecision *decision, Str name, Map *label
 }
 
 static bool is_held(const AccessRole *const *holder, uint32_t count, Str verb, Str kind,
-                    const AccessRule *rule_to_grant)
+                    const AccessRule *required)
 {
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t j = 0; j < holder[i]->rule_count; j++) {
             const AccessRule *rule = &holder[i]->rules[j];
             if (rule_applies(rule, verb, kind) &&
-                (rule->parsed == NULL || str_eq(rule->selector, rule_to_grant->selector))) {
+                (rule->parsed == NULL || str_eq(rule->selector, required->selector))) {
                 return true;
             }
         }
@@ -168,11 +168,11 @@ static bool is_held(const AccessRole *const *holder, uint32_t count, Str verb, S
     return false;
 }
 
-bool access_covers(const AccessRole *const *holder, uint32_t count, const AccessRole *role_to_grant,
+bool access_covers(const AccessRole *const *holder, uint32_t count, const AccessRole *role,
                    Error *err)
 {
-    for (uint32_t i = 0; i < role_to_grant->rule_count; i++) {
-        const AccessRule *rule = &role_to_grant->rules[i];
+    for (uint32_t i = 0; i < role->rule_count; i++) {
+        const AccessRule *rule = &role->rules[i];
         for (uint32_t pair = 0; pair < rule->verb_count * rule->kind_count; pair++) {
             Str verb = rule->verbs[pair / rule->kind_count];
             Str kind = rule->kinds[pair % rule->kind_count];
@@ -180,7 +180,7 @@ bool access_covers(const AccessRole *const *holder, uint32_t count, const Access
                 return error_set(err, ERROR_DENIED,
                                  "the role '%" STR_FMT "' allows '%" STR_FMT "' on %" STR_FMT
                                  "%s%" STR_FMT "%s, which you are not allowed to do yourself",
-                                 STR_ARG(role_to_grant->name), STR_ARG(verb),
+                                 STR_ARG(role->name), STR_ARG(verb),
                                  STR_ARG(str_eq(kind, STR("*")) ? STR("everything") : kind),
                                  rule->selector.len > 0 ? " (" : "",
                                  STR_ARG(str_slice(rule->selector, 0, 100)),

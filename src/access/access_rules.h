@@ -105,4 +105,4 @@ bool access_decision_allows(const AccessDecision *decision, Str name, Map *label
  * covered by one of theirs. If this cannot be determined, the answer is no: selectors are equal
  * only if their texts are. Fails with ERROR_DENIED and the missing permission. */
 MUST_CHECK bool access_covers(const AccessRole *const *holder, uint32_t count,
-                              const AccessRole *role_to_grant, Error *err);
+                              const AccessRole *role, Error *err);

@@ -115,12 +115,12 @@ bool credential_records_list(Arena *arena, const ClusterStore *cluster_store,
                              CredentialPage *out, Error *err)
 {
     if (limit == 0 || limit > CREDENTIAL_PAGE_MAX) {
-        return error_set(err, ERROR_INVALID, "a page must have 1 to %d %s", CREDENTIAL_PAGE_MAX,
-                         row->plural);
+        return error_set(err, ERROR_INVALID, "the page size must be between 1 and %d",
+                         CREDENTIAL_PAGE_MAX);
     }
     Str all = row->all(arena, cluster_store->prefix);
-    Str behind = after.len == 0 ? STR_EMPTY : arena_join(arena, all, after, STR_EMPTY);
-    StateRange range = state_range(cluster_store->state, all, behind);
+    Str start_key = after.len == 0 ? STR_EMPTY : arena_join(arena, all, after, STR_EMPTY);
+    StateRange range = state_range(cluster_store->state, all, start_key);
     CredentialEntry *entries = ARENA_ARRAY(arena, CredentialEntry, limit);
     *out = (CredentialPage){ .entries = entries,
                              .revision = state_age(cluster_store->state).revision };

@@ -233,7 +233,7 @@ bool credentials_by_certificate(const Credentials *credentials, const PresentedU
 
 /* The item that "token:ID" refers to; NULL if it was deleted. */
 static const CredentialItem *find_proof(const Credentials *credentials, Str credential,
-                                        int64_t made_ms, ItemKind *kind)
+                                        int64_t created_ms, ItemKind *kind)
 {
     size_t colon = str_find(credential, STR(":"), 0);
     Str word = str_slice(credential, 0, colon);
@@ -243,7 +243,7 @@ static const CredentialItem *find_proof(const Credentials *credentials, Str cred
     }
     const CredentialItem *item =
         name_table_find(&credentials->tables[*kind], str_from_offset(credential, colon + 1));
-    return item != NULL && item->created_ms == made_ms ? item : NULL;
+    return item != NULL && item->created_ms == created_ms ? item : NULL;
 }
 
 /* A session has the identity of the credential that it was created from, and ends with it. */

@@ -38,7 +38,7 @@ bool role_names_make(const Str *names, uint32_t count, RoleNames *out, Error *er
             return false;
         }
         if (has_name(&result, names[i])) {
-            return error_set(err, ERROR_INVALID, "the role '%" STR_FMT "' is given twice",
+            return error_set(err, ERROR_INVALID, "the role '%" STR_FMT "' is specified twice",
                              STR_ARG(names[i]));
         }
         if (i > 0) {

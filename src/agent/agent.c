@@ -44,7 +44,7 @@ static void end_membership(Agent *agent, const Error *why)
     agent->why = *why;
     if (agent->done != NULL) {
         NodeLeaveDone *done = TAKE(agent->done);
-        done(agent->left_context, why);
+        done(agent->leave_context, why);
     }
 }
 
@@ -137,7 +137,7 @@ static void forget_node(void *context)
         end_membership(agent, &err);
     }
     bool ok = membership_forget(&agent->directory, &err);
-    done(agent->left_context, ok ? NULL : &err);
+    done(agent->leave_context, ok ? NULL : &err);
     schedule_check(agent);
 }
 
@@ -148,7 +148,7 @@ static void node_removed(void *context, const Error *err)
         forget_node(agent);
     } else {
         NodeLeaveDone *done = TAKE(agent->done);
-        done(agent->left_context, err);
+        done(agent->leave_context, err);
     }
 }
 
@@ -172,7 +172,7 @@ bool agent_leave(Agent *agent, bool notify_server, NodeLeaveDone *done, void *co
         return false;
     }
     agent->done = done;
-    agent->left_context = context;
+    agent->leave_context = context;
     return true;
 }
 

@@ -424,9 +424,9 @@ static void delete_old_runs(Orders *orders)
     uint32_t excess = 0;
     for (uint32_t i = orders->entries.len; i-- > 0;) {
         Entry *entry = orders->entries.items[i];
-        bool is_over = entry->run->has_result && entry->run->state.is_reported;
-        excess += is_over;
-        if (is_over && entry->is_withdrawn && excess > LOCAL_RUNS_RETAINED) {
+        bool is_reported = entry->run->has_result && entry->run->state.is_reported;
+        excess += is_reported;
+        if (is_reported && entry->is_withdrawn && excess > LOCAL_RUNS_RETAINED) {
             local_run_remove(orders->options.node.directory, id_of(entry));
             free_entry(entry);
             orders->entries.len--;

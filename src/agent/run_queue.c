@@ -195,13 +195,13 @@ QueueAction queue_decide(const QueueView *view)
     return rest;
 }
 
-QueueWait queue_wait(const QueueView *view, uint32_t run, uint32_t *behind)
+QueueWait queue_wait(const QueueView *view, uint32_t run, uint32_t *blocking_run)
 {
     const QueueRun *it = &view->runs[run];
     uint32_t first = first_of(view, queue_of(it));
-    *behind = UINT32_MAX;
+    *blocking_run = UINT32_MAX;
     if (first != run) {
-        *behind = first;
+        *blocking_run = first;
         return WAIT_RUN;
     }
     if (it->site != SITE_UNNEEDED && it->site != SITE_READY) {

@@ -97,4 +97,4 @@ typedef enum QueueWait {
     WAIT_LOCK,
     WAIT_SITE,
 } QueueWait;
-QueueWait queue_wait(const QueueView *view, uint32_t run, uint32_t *behind);
+QueueWait queue_wait(const QueueView *view, uint32_t run, uint32_t *blocking_run);

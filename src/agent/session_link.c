@@ -41,7 +41,7 @@ static void disconnect(void *context)
     link->client = NULL;
 }
 
-static void is_over(SessionLink *link, const Error *why)
+static void call_is_over(SessionLink *link, const Error *why)
 {
     disconnect(link);
     session_node_closed(link->machine, why);
@@ -69,7 +69,7 @@ static void call_ended(GrpcCall *call, GrpcStatus status, Str text)
     } else {
         error_set(&why, grpc_status_kind(status), "%" STR_FMT, STR_ARG(text));
     }
-    is_over(link, &why);
+    call_is_over(link, &why);
 }
 
 static const GrpcHandler call_handler = { .message = call_message,
@@ -82,7 +82,7 @@ static void client_ready(void *context)
     Error err;
     if (!grpc_client_start(link->client, method_rows[METHOD_SESSION].path, GRPC_BIDI_STREAM,
                            &call_handler, link, 0, &link->call, &err)) {
-        is_over(link, &err);
+        call_is_over(link, &err);
         return;
     }
     session_node_connected(link->machine);
@@ -96,7 +96,7 @@ static void client_closed(void *context, const Error *why)
         error_set(&err, ERROR_UNAVAILABLE, "the server closed the connection");
     }
     link->call = NULL; /* freed with the client */
-    is_over(link, &err);
+    call_is_over(link, &err);
 }
 
 static void connect_to(void *context, uint32_t server)

@@ -290,8 +290,8 @@ static void check(Trust *trust)
         return; /* the response checks again */
     }
     if (plan.state == RENEWAL_WAIT) {
-        int64_t left_ms = plan.due_ms - loop_wall_ms(loop);
-        loop_timer_start(&trust->timer, min_ms(left_ms > 0 ? left_ms : 1, POLL_MAX_MS));
+        int64_t remaining_ms = plan.due_ms - loop_wall_ms(loop);
+        loop_timer_start(&trust->timer, min_ms(remaining_ms > 0 ? remaining_ms : 1, POLL_MAX_MS));
         return;
     }
     if (trust->retry_ms > loop_now_ms(loop)) {

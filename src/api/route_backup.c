@@ -203,7 +203,7 @@ void backup_get(ApiCall *call)
     }
     backup->dump = store_dump_new(&(StoreDumpSpec){ .store = settings->cluster_store.store,
                                                     .store_id = settings->store_id,
-                                                    .leaves_out = is_presence,
+                                                    .omits = is_presence,
                                                     .done = on_dump,
                                                     .context = backup });
     if (!store_dump_next(backup->dump, &err)) {

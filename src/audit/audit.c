@@ -486,7 +486,7 @@ void audit_list(const ClusterStore *cluster_store, const AuditQuery *query, Audi
     listing->done = done;
     listing->context = context;
     if (query->limit == 0 || query->limit > AUDIT_PAGE_MAX) {
-        error_set(&err, ERROR_INVALID, "a page must have 1 to %d entries", AUDIT_PAGE_MAX);
+        error_set(&err, ERROR_INVALID, "the page size must be between 1 and %d", AUDIT_PAGE_MAX);
         listing_end(listing, NULL, &err);
         return;
     }

@@ -36,7 +36,7 @@ static const RecordField archive_fields[] = {
 
 static const RecordFormat archive_format = {
     .format = AUDIT_ARCHIVE_FORMAT,
-    .what = "this is not an archive of an audit log",
+    .what = "not an audit log archive",
     .fields = archive_fields,
     .size = sizeof(AuditArchive),
     .text_max = AUDIT_ARCHIVE_LINE,

@@ -26,8 +26,7 @@ static bool read_header(FileReader *file, AuditArchiveReader *reader, Error *err
                                    err)) {
         return false;
     }
-    return reader->line > 0 ||
-           error_set(err, ERROR_INVALID, "line 1: not an archive of an audit log");
+    return reader->line > 0 || error_set(err, ERROR_INVALID, "line 1: not an audit log archive");
 }
 
 bool audit_file_header(const char *path, AuditArchive *out, Error *err)

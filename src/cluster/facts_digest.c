@@ -46,9 +46,9 @@ static void skip_space(Scanner *scanner)
 static bool accept_char(Scanner *scanner, char c)
 {
     skip_space(scanner);
-    bool is_there = peek(scanner) == c && scanner->offset < scanner->text.len;
-    scanner->offset += is_there;
-    return is_there;
+    bool found = peek(scanner) == c && scanner->offset < scanner->text.len;
+    scanner->offset += found;
+    return found;
 }
 
 static void skip_string(Scanner *scanner)

@@ -28,9 +28,9 @@ static bool overlaps(Str key, Str end, Str first, Str last)
     if (end.len == 0) {
         return str_compare(key, first) >= 0 && str_compare(key, last) < 0;
     }
-    bool begins_before = str_compare(key, last) < 0;
-    bool ends_behind = str_eq(end, STORE_ALL) || str_compare(end, first) > 0;
-    return begins_before && ends_behind;
+    bool begins_before_last = str_compare(key, last) < 0;
+    bool ends_after_first = str_eq(end, STORE_ALL) || str_compare(end, first) > 0;
+    return begins_before_last && ends_after_first;
 }
 
 static bool check_range(Arena *arena, Str key, Str end, Str guarded, Error *err)

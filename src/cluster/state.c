@@ -130,9 +130,9 @@ static StateEntry *entry_of(const State *state, const StoreKv *kv)
     Str parts[KEYS_PARTS_MAX];
     KeyKind kind;
     arena_init(&arena, ARENA_UNLIMITED);
-    bool is_kept = key_parse(&arena, state->cluster_store.prefix, kv->key, &kind, parts) &&
-                   state_retention(kind) != RETAIN_NOTHING;
-    return is_kept ? entry_new(&state->events, kv, kind, parts) : NULL;
+    bool is_included = key_parse(&arena, state->cluster_store.prefix, kv->key, &kind, parts) &&
+                       state_retention(kind) != RETAIN_NOTHING;
+    return is_included ? entry_new(&state->events, kv, kind, parts) : NULL;
 }
 
 static void entries_clear(OrderedSet *entries)
@@ -272,7 +272,7 @@ static void set_problem(State *state, Problem problem, ErrorKind kind, const cha
 }
 
 /* Reads the full list, and retries until it succeeds. */
-static void reading_fails(State *state, const Error *err)
+static void fail_reading(State *state, const Error *err)
 {
     state->is_reading = false;
     store_watch_cancel(TAKE(state->watch));
@@ -330,11 +330,11 @@ static void notify_only(State *state, const Pending *event)
 /* Applies the pending events up to `revision`, which is complete. */
 static void apply_pending(State *state, int64_t revision)
 {
-    uint32_t count_kept = 0;
+    uint32_t included_count = 0;
     for (uint32_t i = 0; i < state->pending_count; i++) {
         Pending event = state->pending[i];
         if (event.entry->mod_revision > revision) {
-            state->pending[count_kept++] = event;
+            state->pending[included_count++] = event;
         } else if (state_retention(event.entry->kind) == RETAIN_EVENTS) {
             notify_only(state, &event);
         } else if (event.deleted) {
@@ -344,7 +344,7 @@ static void apply_pending(State *state, int64_t revision)
             put_entry(state, event.entry);
         }
     }
-    state->pending_count = count_kept;
+    state->pending_count = included_count;
 }
 
 static void watched(void *context, const StoreBatch *batch)
@@ -352,7 +352,7 @@ static void watched(void *context, const StoreBatch *batch)
     State *state = context;
     state->has_reported = true;
     if (batch->err != NULL) {
-        reading_fails(state, batch->err);
+        fail_reading(state, batch->err);
         return;
     }
     if (batch->resync) {
@@ -429,7 +429,7 @@ static void notify_reread(State *state)
     }
 }
 
-static void reading_ends(State *state)
+static void finish_reading(State *state)
 {
     Error err;
     bool is_first = !state->is_ready;
@@ -443,7 +443,7 @@ static void reading_ends(State *state)
     if (start_watching(state, &err)) {
         become_current(state);
     } else {
-        reading_fails(state, &err);
+        fail_reading(state, &err);
     }
 }
 
@@ -497,7 +497,7 @@ static void on_page(void *context, const StoreReply *reply, const Error *err)
         state->next_revision = reply->revision;
     }
     if (err != NULL) {
-        reading_fails(state, err);
+        fail_reading(state, err);
         return;
     }
     const StoreOpReply *range = &reply->ops[0];
@@ -512,7 +512,7 @@ static void on_page(void *context, const StoreReply *reply, const Error *err)
     } else if (++state->next_range < state->ranges.len) {
         read_page(state, STR_EMPTY);
     } else {
-        reading_ends(state);
+        finish_reading(state);
     }
 }
 
@@ -530,7 +530,7 @@ static void read_page(State *state, Str after)
     if (store_op(state->cluster_store.store, &op, on_page, state, &err)) {
         state->pending_calls++;
     } else {
-        reading_fails(state, &err);
+        fail_reading(state, &err);
     }
 }
 
@@ -561,7 +561,7 @@ static void check_watch(State *state, int64_t revision)
     if (state->silent_checks == MISSED_MAX) {
         state->silent_checks = 0;
         error_set(&err, ERROR_TIMEOUT, "the store does not report changes");
-        reading_fails(state, &err);
+        fail_reading(state, &err);
     }
 }
 
@@ -575,7 +575,7 @@ static void checked(void *context, const StoreReply *reply, const Error *err)
     /* While listing, an error is noticed anyway; pages still to come would be mistaken for the
      * complete list. */
     if (err != NULL && !has(state, PROBLEM_READING) && !state->is_reading) {
-        reading_fails(state, err);
+        fail_reading(state, err);
     } else if (err == NULL) {
         check_watch(state, reply->revision);
     }
@@ -610,9 +610,9 @@ void state_check(State *state)
         return;
     }
     StoreStatus store = store_status(state->cluster_store.store);
-    bool is_well = store.condition == STORE_OK || store.condition == STORE_FULL;
-    if (is_well != !has(state, PROBLEM_WRITING)) {
-        set_problem(state, PROBLEM_WRITING, is_well ? ERROR_NONE : ERROR_UNAVAILABLE, store.reason);
+    bool is_ok = store.condition == STORE_OK || store.condition == STORE_FULL;
+    if (is_ok != !has(state, PROBLEM_WRITING)) {
+        set_problem(state, PROBLEM_WRITING, is_ok ? ERROR_NONE : ERROR_UNAVAILABLE, store.reason);
     }
 }
 

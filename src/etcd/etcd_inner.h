@@ -52,7 +52,7 @@ typedef struct Upstream {
 
 typedef struct Watches {
     WatchNode *root;
-    uint32_t count, behind;
+    uint32_t count, behind_count;
     uint64_t created_count;
     EtcdWatchList feed;    /* watches that may have something to deliver */
     EtcdWatchList syncing; /* watches that wait until `received` reaches their target revision */

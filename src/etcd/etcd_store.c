@@ -162,7 +162,7 @@ static StoreStatus etcd_status(const Store *base, bool check_disk)
         .compacted = store->compacted,
         .pending = store->pending,
         .watches = store->watches.count,
-        .watches_behind = store->watches.behind,
+        .watches_behind = store->watches.behind_count,
         .condition = is_ready ? STORE_OK : STORE_UNWRITABLE,
         .writable = is_ready,
     };

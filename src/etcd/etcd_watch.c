@@ -32,7 +32,7 @@ struct EtcdWatch {
     int64_t next_id;         /* earlier changes are delivered, or not in its range */
     int64_t target_revision; /* revision up to which it must be served to be up to date */
     uint32_t window;         /* batches that may be delivered now */
-    bool behind;             /* may have something to deliver */
+    bool is_behind;          /* may have something to deliver */
     bool begun;              /* its start revision was checked */
     bool current;            /* was notified that it is up to date */
     bool progressed;         /* something was delivered since the last check */
@@ -175,12 +175,12 @@ static void serve_list_later(EtcdWatchList *list)
 
 /* --- Delivery -------------------------------------------------------------------------------- */
 
-static void set_behind(EtcdWatch *watch, bool behind)
+static void set_is_behind(EtcdWatch *watch, bool is_behind)
 {
     Watches *watches = &watch->store->watches;
-    watches->behind += behind;
-    watches->behind -= watch->behind;
-    watch->behind = behind;
+    watches->behind_count += is_behind;
+    watches->behind_count -= watch->is_behind;
+    watch->is_behind = is_behind;
 }
 
 /* Returns false if the watch was canceled in its callback. */
@@ -199,7 +199,7 @@ static bool deliver(EtcdWatch *watch, const StoreBatch *batch)
 
 static void deliver_resync(EtcdWatch *watch, int64_t compacted)
 {
-    set_behind(watch, false);
+    set_is_behind(watch, false);
     list_remove(watch);
     watch->is_ended = true;
     deliver(watch, &(StoreBatch){ .resync = true,
@@ -223,7 +223,7 @@ static bool deliver_events(EtcdWatch *watch, const Events *events, int64_t next_
 /* Notifies that the watch is up to date. */
 static void deliver_progress(EtcdWatch *watch)
 {
-    set_behind(watch, false);
+    set_is_behind(watch, false);
     bool due = watch->note || !watch->current;
     watch->note = false;
     watch->current = true;
@@ -333,7 +333,8 @@ static void serve(EtcdWatch *watch)
     if (!begin(watch)) {
         return;
     }
-    while (watch->behind && watch->window > 0 && id_revision(watch->next_id) <= recent->received) {
+    while (watch->is_behind && watch->window > 0 &&
+           id_revision(watch->next_id) <= recent->received) {
         bool is_open;
         if (id_revision(watch->next_id) >= recent->from) {
             is_open = deliver_recent(watch);
@@ -353,7 +354,7 @@ static void serve(EtcdWatch *watch)
     bool is_done = id_revision(watch->next_id) > recent->received;
     if (is_done && recent->received < watch->target_revision) {
         list_add(&watches->syncing, watch);
-    } else if (is_done || (!watch->behind && watch->note)) {
+    } else if (is_done || (!watch->is_behind && watch->note)) {
         deliver_progress(watch);
     }
 }
@@ -571,11 +572,11 @@ static void touch(WatchNode *node, void *context)
     EtcdWatch *watch = watch_of(node);
     const int64_t *id = context;
     /* A watch that is behind is served later; others have already received it. */
-    if (watch->is_ended || watch->behind || *id < watch->next_id) {
+    if (watch->is_ended || watch->is_behind || *id < watch->next_id) {
         return;
     }
     watch->next_id = *id;
-    set_behind(watch, true);
+    set_is_behind(watch, true);
     serve_later(watch);
 }
 
@@ -711,7 +712,7 @@ bool etcd_watch(Store *base, const StoreWatchSpec *spec, StoreWatch **out, Error
     int64_t from = spec->from != 0 ? spec->from : store->newest == 0 ? 0 : store->newest + 1;
     watch->next_id = id_make(from, 0);
     watches->count++;
-    set_behind(watch, true);
+    set_is_behind(watch, true);
     watch_index_add(&watches->root, &watch->node);
     if (watches->count == 1) {
         loop_timer_start(&watches->progress, store->settings.progress_ms);
@@ -725,7 +726,7 @@ void etcd_watch_ack(StoreWatch *base)
 {
     EtcdWatch *watch = (EtcdWatch *)base;
     watch->window++;
-    if (watch->behind && !watch->in_callback) {
+    if (watch->is_behind && !watch->in_callback) {
         serve_later(watch);
     }
 }
@@ -736,7 +737,7 @@ void etcd_watch_cancel(StoreWatch *base)
     Watches *watches = &watch->store->watches;
     BUG_IF(watch->canceled);
     list_remove(watch);
-    set_behind(watch, false);
+    set_is_behind(watch, false);
     watch->is_ended = true;
     watch_index_remove(&watches->root, &watch->node);
     if (watch->revision_request != NULL) {
@@ -759,7 +760,7 @@ static void note_all(WatchNode *node)
         return;
     }
     EtcdWatch *watch = watch_of(node);
-    if (!watch->progressed && !watch->behind && !watch->is_ended) {
+    if (!watch->progressed && !watch->is_behind && !watch->is_ended) {
         watch->note = true;
         serve_later(watch);
     }

@@ -53,8 +53,8 @@ static size_t find_member(Str event, Str member)
 {
     uint32_t depth = 0;
     bool in_string = false;
-    bool may_be_there = str_find(event, member, 0) != STR_NOT_FOUND;
-    for (size_t i = 0; may_be_there && i < event.len; i++) {
+    bool may_have_member = str_find(event, member, 0) != STR_NOT_FOUND;
+    for (size_t i = 0; may_have_member && i < event.len; i++) {
         char c = event.data[i];
         if (in_string) {
             i += c == '\\';

@@ -89,8 +89,8 @@ const RunEntry *fleet_runs_excess(const FleetRuns *runs)
     int64_t bytes = 0;
     for (uint32_t i = runs->count; i-- > 0;) {
         const RunEntry *run = &runs->items[i]->run;
-        bool is_over = run->record.state == RUN_ENDED && run->order_count == 0;
-        oldest = is_over && i + 1 < runs->count ? run : oldest;
+        bool has_ended = run->record.state == RUN_ENDED && run->order_count == 0;
+        oldest = has_ended && i + 1 < runs->count ? run : oldest;
         targets += run->record.target_count;
         bytes += entry_bytes(run);
     }

@@ -58,10 +58,10 @@ void certify_write(Change *change, const CertifySettings *settings, const NodeRe
     change_delete(change, cluster_key_rotation_excluded(arena, prefix, name));
 }
 
-bool certify_claim_name(Change *change, RevocationList *list, Str key, bool was_there,
+bool certify_claim_name(Change *change, RevocationList *list, Str key, bool name_existed,
                         const NodeRecord *node, int64_t before_ms, int64_t now_ms, Error *err)
 {
-    bool given = was_there;
+    bool given = name_existed;
     for (uint32_t i = 0; i < list->name_count; i++) {
         given = given || strcmp(list->names[i].node, node->name) == 0;
     }

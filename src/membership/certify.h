@@ -39,6 +39,6 @@ void certify_write(Change *change, const CertifySettings *settings, const NodeRe
                    const Certified *certified, int64_t now_ms);
 /* For a name that existed before, only this enrollment is valid: puts `list` under `key`. Does
  * nothing for a new name. `before_ms` is when the last earlier certificate expires. */
-MUST_CHECK bool certify_claim_name(Change *change, RevocationList *list, Str key, bool was_there,
+MUST_CHECK bool certify_claim_name(Change *change, RevocationList *list, Str key, bool name_existed,
                                    const NodeRecord *node, int64_t before_ms, int64_t now_ms,
                                    Error *err);

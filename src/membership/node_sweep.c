@@ -139,7 +139,7 @@ static void deleted(void *context, const StoreReply *reply, const Error *err)
     }
 }
 
-static bool is_left(Walk *walk, Str key)
+static bool is_leftover(Walk *walk, Str key)
 {
     KeyKind kind;
     Str parts[KEYS_PARTS_MAX];
@@ -161,7 +161,7 @@ static void on_page(void *context, const StoreReply *reply, const Error *err)
     uint32_t count = 0;
     arena_reset(&walk->arena);
     for (uint32_t i = 0; i < range->kv_count; i++) {
-        if (is_left(walk, range->kvs[i].key)) {
+        if (is_leftover(walk, range->kvs[i].key)) {
             ops[count++] = (StoreOp){ .kind = STORE_DELETE, .key = range->kvs[i].key };
         }
     }

@@ -204,10 +204,10 @@ static void list_waiting(Listing *listing, Str after)
 {
     Arena *arena = listing->arena;
     const ClusterStore *cluster_store = listing->cluster_store;
-    Str behind =
+    Str start_key =
         after.len == 0 ? STR_EMPTY : cluster_key_joining(arena, cluster_store->prefix, after);
-    StateRange range = state_range(cluster_store->state,
-                                   cluster_key_joining_all(arena, cluster_store->prefix), behind);
+    StateRange range = state_range(
+        cluster_store->state, cluster_key_joining_all(arena, cluster_store->prefix), start_key);
     for (const StateEntry *entry; (entry = state_next(&range)) != NULL;) {
         Str name = entry->parts[1];
         PendingEntry pending;

@@ -226,8 +226,8 @@ static bool find_key(const NodeChange *request, Change *change, const PendingRec
         return true;
     }
     if (found == 0 && digits.len == (size_t)2 * PIN_BYTES) {
-        Str whole = arena_join(change_arena(change), PIN_PREFIX, digits, STR_EMPTY);
-        return pin_parse(whole, out, err);
+        Str pin = arena_join(change_arena(change), PIN_PREFIX, digits, STR_EMPTY);
+        return pin_parse(pin, out, err);
     }
     return error_set(
         err, ERROR_CONFLICT,

@@ -64,15 +64,15 @@ typedef struct SilenceScan {
     Arena arena;
     StoreCompare fence;
     char after[NODE_NAME_MAX + 1]; /* the last node that was checked */
-    uint32_t waits;                /* pending calls, plus one while starting more */
+    uint32_t pending_calls;        /* pending calls, plus one while starting more */
     bool is_ended;                 /* all nodes were checked, or the store failed */
 } SilenceScan;
 
 static void record_next(SilenceScan *all);
 
-static void one_ended(SilenceScan *all)
+static void call_ended(SilenceScan *all)
 {
-    if (--all->waits > 0) {
+    if (--all->pending_calls > 0) {
         return;
     }
     if (!all->is_ended) {
@@ -90,7 +90,7 @@ static void node_recorded(void *context, const Error *err)
         log_warning("cannot record when a node became silent", LOG_C("error", err->text));
         all->is_ended = true;
     }
-    one_ended(all);
+    call_ended(all);
 }
 
 /* A record from before the node's last session is about an earlier period of silence. */
@@ -118,17 +118,18 @@ static void record_next(SilenceScan *all)
     all->is_ended = is_superseded(all);
     RosterRange range =
         roster_range(all->cluster_store.roster, &arena, NULL, str_from_c(all->after));
-    all->waits = 1;
-    while (!all->is_ended && all->waits <= CONCURRENT_MAX && (node = roster_next(&range)) != NULL) {
+    all->pending_calls = 1;
+    while (!all->is_ended && all->pending_calls <= CONCURRENT_MAX &&
+           (node = roster_next(&range)) != NULL) {
         memcpy(all->after, node->record.name, sizeof all->after);
         if (must_record(node)) {
-            all->waits++;
+            all->pending_calls++;
             nodes_record_silence(&all->cluster_store, &all->fence, str_from_c(node->record.name),
                                  node_recorded, all);
         }
     }
-    all->is_ended = all->is_ended || all->waits <= CONCURRENT_MAX;
-    one_ended(all);
+    all->is_ended = all->is_ended || all->pending_calls <= CONCURRENT_MAX;
+    call_ended(all);
 }
 
 void nodes_record_all_silent(const ClusterStore *cluster_store, const StoreCompare *fence)

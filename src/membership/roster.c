@@ -109,10 +109,10 @@ static bool is_readable(const Member *member)
 }
 
 /* Adds or removes a member from the counters. */
-static void count_member(Roster *roster, const Member *member, bool is_there)
+static void count_member(Roster *roster, const Member *member, bool is_added)
 {
     /* unsigned wraparound: adding UINT32_MAX decrements */
-    uint32_t one = is_there ? 1 : UINT32_MAX;
+    uint32_t one = is_added ? 1 : UINT32_MAX;
     roster->unreadable += is_readable(member) ? 0 : one;
     roster->alive += is_readable(member) && member->node.is_alive ? one : 0;
 }

@@ -49,7 +49,7 @@ const ServerEntry *servers_find(const ServersListing *listing, Str name)
 bool server_decide_add(const ServerFacts *facts, Error *err)
 {
     if (facts->node == NULL) {
-        return error_set(err, ERROR_NOT_FOUND, "there is no such node; join it first");
+        return error_set(err, ERROR_NOT_FOUND, "node not found; join it first");
     }
     const char *name = facts->node->name;
     if (facts->has_record && facts->node->is_server) {
@@ -72,7 +72,7 @@ bool server_decide_add(const ServerFacts *facts, Error *err)
 bool server_decide_remove(const ServerFacts *facts, Error *err)
 {
     if (!facts->has_record) {
-        return error_set(err, ERROR_NOT_FOUND, "there is no such server");
+        return error_set(err, ERROR_NOT_FOUND, "server not found");
     }
     return facts->count > 1 ||
            error_set(err, ERROR_CONFLICT,

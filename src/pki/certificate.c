@@ -223,7 +223,7 @@ static X509 *reopen(const Certificate *certificate)
     return d2i_X509(NULL, &at, (long)certificate->der.len);
 }
 
-static Chain *open_rest(CertificateSet chain)
+static Chain *open_intermediates(CertificateSet chain)
 {
     AUTO(Chain) *rest = sk_X509_new_null();
     for (uint32_t i = 1; rest != NULL && i < chain.count; i++) {
@@ -299,7 +299,7 @@ bool certificate_verify(CertificateSet chain, CertificateSet trusted, Certificat
     BUG_IF(chain.count == 0 || chain.count > CERTIFICATES_MAX || trusted.count > CERTIFICATES_MAX);
     crypto_begin();
     AUTO(X509) *leaf = reopen(&chain.items[0]);
-    AUTO(Chain) *rest = open_rest(chain);
+    AUTO(Chain) *rest = open_intermediates(chain);
     AUTO(X509_STORE) *store = open_trusted(trusted);
     AUTO(X509_STORE_CTX) *context = X509_STORE_CTX_new();
     if (leaf == NULL || rest == NULL || store == NULL || context == NULL ||

@@ -91,7 +91,7 @@ static int compare_expiry(const void *a, const void *b)
 /* Drops the rules that expire first, so that frequent joining and leaving cannot prevent other
  * removals. The nodes concerned stay excluded without them: a certificate is valid only for a node
  * that is on record with its enrollment. */
-static void make_room(Arena *arena, RevocationList *list, size_t entry_size)
+static void make_space(Arena *arena, RevocationList *list, size_t entry_size)
 {
     size_t size = list_size(list) + entry_size;
     uint32_t count = list->name_count, count_kept = 0;
@@ -135,7 +135,7 @@ bool revocation_add_serial(Arena *arena, RevocationList *list, Str serial, int64
                              "node, or rotate the CA, which revokes all old certificates",
                              REVOCATIONS_MAX);
         }
-        make_room(arena, list, serial.len + ENTRY_TEXT);
+        make_space(arena, list, serial.len + ENTRY_TEXT);
         list->serials =
             insert(arena, list->serials, list->serial_count++, sizeof *list->serials, index);
         memcpy(list->serials[index].serial, serial.data, serial.len);
@@ -154,7 +154,7 @@ bool revocation_set_name(Arena *arena, RevocationList *list, Str node, Str enrol
         return false;
     }
     if (!find(list->names, list->name_count, sizeof *list->names, node, &index)) {
-        make_room(arena, list, node.len + ENROLLMENT_TEXT + ENTRY_TEXT);
+        make_space(arena, list, node.len + ENROLLMENT_TEXT + ENTRY_TEXT);
         (void)find(list->names, list->name_count, sizeof *list->names, node, &index);
         list->names = insert(arena, list->names, list->name_count++, sizeof *list->names, index);
         memcpy(list->names[index].node, node.data, node.len);

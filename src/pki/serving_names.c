@@ -93,7 +93,7 @@ static bool add_name(GENERAL_NAMES *names, Str name, Error *err)
         return error_set(err, ERROR_INVALID, "'%s' is neither a DNS name nor an IP address", text);
     }
     if (has_name(names, read)) {
-        return error_set(err, ERROR_INVALID, "'%s' is given twice", text);
+        return error_set(err, ERROR_INVALID, "'%s' is specified twice", text);
     }
     if (sk_GENERAL_NAME_push(names, read) == 0) {
         return crypto_fail(err, ERROR_OS, "cannot store a name");
@@ -110,15 +110,15 @@ bool serving_names_make(const Str *names, uint32_t count, GENERAL_NAMES **out, E
                          SERVING_NAMES_MAX);
     }
     crypto_begin();
-    AUTO(GENERAL_NAMES) *names_out = sk_GENERAL_NAME_new_null();
-    if (names_out == NULL) {
+    AUTO(GENERAL_NAMES) *general_names = sk_GENERAL_NAME_new_null();
+    if (general_names == NULL) {
         return crypto_fail(err, ERROR_OS, "cannot store names");
     }
     for (uint32_t i = 0; i < count; i++) {
-        if (!add_name(names_out, names[i], err)) {
+        if (!add_name(general_names, names[i], err)) {
             return false;
         }
     }
-    *out = TAKE(names_out);
+    *out = TAKE(general_names);
     return crypto_done();
 }

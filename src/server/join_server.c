@@ -29,7 +29,7 @@ typedef struct ServerJoin {
     uint32_t server; /* index of the server that the request is sent to */
     Arena response_arena;
     ServerFiles files;
-    bool is_answered, is_over;
+    bool is_answered, has_ended;
     char why[sizeof(((Error *)NULL)->text)];
     Error err;
 } ServerJoin;

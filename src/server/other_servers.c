@@ -133,7 +133,7 @@ void other_servers_fetch(void *slot, Str id, VersionsGetDone *done, void *contex
     AUTO_CLEAR(Buf) request = buf_make(BUF_UNLIMITED);
     Error err;
     if (others == NULL) {
-        error_set(&err, ERROR_NOT_FOUND, "there is no other server");
+        error_set(&err, ERROR_NOT_FOUND, "the cluster has no other server");
         done(context, STR_EMPTY, &err);
         return;
     }

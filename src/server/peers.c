@@ -137,7 +137,7 @@ static const ServerRecord *find_server(Arena *arena, const Peers *peers, const c
     ServersListing listing = servers_list(arena, &peers->options.cluster_store);
     const ServerEntry *entry = servers_find(&listing, str_from_c(name));
     if (entry == NULL) {
-        error_set(err, ERROR_NOT_FOUND, "there is no server '%s'", name);
+        error_set(err, ERROR_NOT_FOUND, "server '%s' not found", name);
         return NULL;
     }
     if (entry->record.rpc_count == 0) {
@@ -309,7 +309,7 @@ void peers_call_any(Peers *peers, Method method, Str request, PeersDone *done, v
     }
     call->servers = servers;
     if (call->server_count == 0) {
-        error_set(&call->err, ERROR_NOT_FOUND, "there is no other server");
+        error_set(&call->err, ERROR_NOT_FOUND, "the cluster has no other server");
         call_end(call, STR_EMPTY, &call->err);
     } else {
         loop_defer(peers->options.cluster_store.loop, &call->task);

@@ -126,8 +126,8 @@ static bool adopt_parts(ClusterSetup *setup, Error *err)
 typedef struct RestoreState {
     Loop *loop;
     ClusterSetup *setup;
-    bool is_left; /* data of a removed node of this name is left */
-    bool was_there;
+    bool has_leftovers; /* data of a removed node of this name is left */
+    bool name_existed;
     NodeRecord record; /* its record */
     RevocationList revoked;
     bool ok;
@@ -154,8 +154,8 @@ static void read(void *context, const StoreReply *reply, const Error *err)
         before->err = *err;
     } else {
         const StoreOpReply *node = &reply->ops[OP_NODE], *revoked = &reply->ops[OP_REVOKED];
-        before->was_there = node->kv_count > 0;
-        before->is_left = reply->ops[OP_REMOVED].kv_count > 0;
+        before->name_existed = node->kv_count > 0;
+        before->has_leftovers = reply->ops[OP_REMOVED].kv_count > 0;
         before->revoked = (RevocationList){ 0 };
         before->ok =
             (node->kv_count == 0 || node_record_read(arena, arena_copy(arena, node->kvs[0].value),
@@ -200,7 +200,7 @@ static void removed(void *context, const Error *err)
 static bool replace_old(RestoreState *before, Store *store, Str old, Error *err)
 {
     ClusterStore cluster_store = { .loop = before->loop, .store = store, .prefix = KEYS_PREFIX };
-    if (before->was_there) {
+    if (before->name_existed) {
         return error_set(err, ERROR_CONFLICT,
                          "the cluster already has a node '%s'; choose another name with --name",
                          before->setup->settings.node);
@@ -290,7 +290,7 @@ static bool sweep(RestoreState *before, Store *store, Error *err)
     node_sweep_free(wait.sweep);
     state_free(wait.cluster_store.state);
     return read_before(before, store, err) &&
-           (!before->is_left ||
+           (!before->has_leftovers ||
             error_set(err, ERROR_UNAVAILABLE, "cannot delete the data of an earlier node '%s'",
                       before->setup->settings.node));
 }
@@ -300,11 +300,11 @@ static bool claim_name(RestoreState *before, Error *err)
 {
     ClusterSetup *setup = before->setup;
     NodeRecord *node = &setup->node;
-    bool given = before->was_there;
+    bool given = before->name_existed;
     for (uint32_t i = 0; i < before->revoked.name_count; i++) {
         given = given || strcmp(before->revoked.names[i].node, node->name) == 0;
     }
-    if (before->was_there) {
+    if (before->name_existed) {
         node->labels = before->record.labels;
         node->annotations = before->record.annotations;
         node->joined_ms = before->record.joined_ms;

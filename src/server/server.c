@@ -125,10 +125,10 @@ static bool is_removed(void *context, const Peer *peer)
 
 /* --- Listeners ------------------------------------------------------------------------------- */
 
-static Str path_in_directory(Server *server, const char *behind)
+static Str directory_path(Server *server, const char *suffix)
 {
     return arena_format(&server->arena, "%s/" SERVER_DIRECTORY "%s", server->options.state_dir,
-                        behind);
+                        suffix);
 }
 
 /* Established connections keep their certificates. */
@@ -186,7 +186,7 @@ static bool listen_rpc(Server *server, Error *err)
         return false;
     }
     services_open(&(ServicesOptions){ .cluster_store = cluster_of(server),
-                                      .directory = path_in_directory(server, "").data,
+                                      .directory = directory_path(server, "").data,
                                       .prepare_files = prepare_files,
                                       .settings = &server->settings,
                                       .certify = &server->certify,
@@ -298,7 +298,7 @@ static bool listen_api(Server *server, Error *err)
     server->ssh_verifier =
         ssh_verifier_new(&(SshVerifierSettings){ .cluster_store = server->certify.cluster_store,
                                                  .cluster = str_from_c(server->settings.cluster),
-                                                 .directory = path_in_directory(server, "").data,
+                                                 .directory = directory_path(server, "").data,
                                                  .cas = server->certify.cas });
     server->api =
         api_new(&(ApiSettings){ .cluster_store = server->certify.cluster_store,
@@ -306,7 +306,7 @@ static bool listen_api(Server *server, Error *err)
                                 .node = str_from_c(server->settings.node),
                                 .store_id = str_from_c(server->settings.store_id),
                                 .is_store_shared = server_settings_use_etcd(&server->settings),
-                                .directory = path_in_directory(server, "").data,
+                                .directory = directory_path(server, "").data,
                                 .admission = server->admission,
                                 .runs = server->runs,
                                 .run_logs = server->run_logs,
@@ -398,10 +398,10 @@ static void open_others(Server *server)
 static void start_serving(Server *server)
 {
     Error err;
-    server->vault = source_vault_new(path_in_directory(server, "").data);
+    server->vault = source_vault_new(directory_path(server, "").data);
     server->versions =
         versions_new(&(VersionsSettings){ .cluster_store = server->certify.cluster_store,
-                                          .directory = path_in_directory(server, "").data,
+                                          .directory = directory_path(server, "").data,
                                           .add_uses = fleet_runs_add_versions,
                                           .context = server->runs,
                                           .fetch = other_servers_fetch,
@@ -420,7 +420,7 @@ static void start_serving(Server *server)
                                                .versions = server->versions,
                                                .vault = server->vault,
                                                .audit = server->audit,
-                                               .directory = path_in_directory(server, "").data,
+                                               .directory = directory_path(server, "").data,
                                                .authority = server->authority });
     OwnFiles files = own_files(server);
     own_files_save_copy(&files);
@@ -551,7 +551,7 @@ static bool open_certificates(Server *server, Error *err)
     server->roster = roster_new(server->state, KEYS_PREFIX, &nodes);
     server->runs = fleet_runs_new(server->state, KEYS_PREFIX);
     cluster_store = cluster_of(server);
-    if (!run_logs_open(server->options.loop, path_in_directory(server, "/run-logs").data,
+    if (!run_logs_open(server->options.loop, directory_path(server, "/run-logs").data,
                        &server->run_logs, err)) {
         return false;
     }
@@ -592,7 +592,7 @@ static bool open_certificates(Server *server, Error *err)
 static bool read_files(Server *server, Error *err)
 {
     Str text;
-    if (!directory_open(path_in_directory(server, "").data, &server->directory, err) ||
+    if (!directory_open(directory_path(server, "").data, &server->directory, err) ||
         !directory_read(&server->directory, &server->arena, SERVER_SETTINGS_FILE,
                         SERVER_SETTINGS_MAX, &text, err)) {
         return err->kind != ERROR_NOT_FOUND ? false

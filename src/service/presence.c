@@ -315,7 +315,7 @@ void presence_release(NodePresence *live)
 bool presence_is_released(const Presence *presence, Str node, int64_t *since_ms)
 {
     const NodePresence *live = find_presence(presence, node);
-    bool is_left = live != NULL && live->evicted == NULL && live->session_ended_ms > 0;
-    *since_ms = is_left ? live->session_ended_ms : 0;
-    return is_left;
+    bool session_has_ended = live != NULL && live->evicted == NULL && live->session_ended_ms > 0;
+    *since_ms = session_has_ended ? live->session_ended_ms : 0;
+    return session_has_ended;
 }

@@ -97,9 +97,9 @@ void blob_store_close(BlobStore *store)
 static bool touch(BlobStore *store, const BlobFile *file)
 {
     pthread_mutex_lock(&store->lock);
-    bool is_there = directory_touch(&file->directory, file->name);
+    bool exists = directory_touch(&file->directory, file->name);
     pthread_mutex_unlock(&store->lock);
-    return is_there;
+    return exists;
 }
 
 bool blob_store_put(BlobStore *store, Str id, Str data, Error *err)

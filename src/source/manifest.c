@@ -65,7 +65,7 @@ bool manifest_link_check(Str path, Str target, Error *err)
 {
     Str rest = target, name;
     int64_t depth = 0; /* depth of the link's directory */
-    bool goes_down = false;
+    bool has_component = false;
     for (size_t i = 0; i < path.len; i++) {
         depth += path.data[i] == '/';
     }
@@ -81,8 +81,8 @@ bool manifest_link_check(Str path, Str target, Error *err)
             continue;
         }
         if (!str_eq(name, STR(".."))) {
-            goes_down = true;
-        } else if (goes_down) {
+            has_component = true;
+        } else if (has_component) {
             return fail_path(err, ERROR_INVALID, path,
                              "the target of the link has '..' after a name");
         } else if (--depth < 0) {

@@ -252,8 +252,7 @@ static void collect_keys(StoreDump *dump, const StoreOpReply *reply)
     for (uint32_t i = 0; i < reply->kv_count; i++) {
         StoreKv kv = reply->kvs[i];
         if (kv.lease != 0) {
-            if (dump->spec.leaves_out != NULL &&
-                dump->spec.leaves_out(dump->spec.context, kv.key)) {
+            if (dump->spec.omits != NULL && dump->spec.omits(dump->spec.context, kv.key)) {
                 continue;
             }
             store_lease(dump, kv.lease);

@@ -26,7 +26,7 @@ typedef struct StoreDumpSpec {
     Str store_id; /* recorded in the dump: letters, digits, '_' and '-' */
     /* For keys with a lease: whether to omit the key, such as those that indicate liveness. NULL:
      * none is omitted. */
-    bool (*leaves_out)(void *context, Str key);
+    bool (*omits)(void *context, Str key);
     StoreDumpDone *done;
     void *context;
 } StoreDumpSpec;

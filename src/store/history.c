@@ -121,7 +121,7 @@ const HistoryPoint *history_due(const History *history, const EngineState *state
         }
         due = point;
     }
-    bool is_worthwhile = due != NULL && (is_large || due->revision - state->compacted >
-                                                         history->keep_revisions / SLACK);
-    return is_worthwhile ? due : NULL;
+    bool frees_enough = due != NULL && (is_large || due->revision - state->compacted >
+                                                        history->keep_revisions / SLACK);
+    return frees_enough ? due : NULL;
 }

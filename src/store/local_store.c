@@ -354,7 +354,7 @@ static StoreStatus known_status(const LocalStore *store)
         .has_reserve = store->notified.space.held > 0,
         .pending = store->pending,
         .watches = store->watches.count,
-        .watches_behind = store->watches.behind,
+        .watches_behind = store->watches.behind_count,
         .leases = store->leases.count,
         .durable_ms = store->durable_ms,
         .commits = store->notified.commits,

@@ -132,7 +132,7 @@ typedef struct WatchList {
 
 typedef struct Watches {
     WatchNode *root; /* root of the index by range */
-    uint32_t count, behind;
+    uint32_t count, behind_count;
     uint64_t created_count;
     WatchList feed; /* watches that may have something to deliver */
     WatchList wait; /* watches that wait for a scan */
@@ -314,7 +314,7 @@ struct LocalWatch {
     StoreWatchSpec spec; /* key and end are stored after this struct */
     int64_t next_id;     /* earlier changes are delivered or outside of its range */
     uint32_t window;     /* batches that may be delivered now */
-    bool behind;         /* there may be changes to deliver */
+    bool is_behind;      /* there may be changes to deliver */
     bool start_checked;  /* its start revision was validated */
     bool current;        /* it was notified that it is up to date */
     bool was_delivered;  /* something was delivered since the last check */

@@ -106,12 +106,12 @@ static void serve_later(LocalWatch *watch)
 
 /* --- Delivery -------------------------------------------------------------------------------- */
 
-static void set_behind(LocalWatch *watch, bool behind)
+static void set_behind(LocalWatch *watch, bool is_behind)
 {
     Watches *watches = &watch->store->watches;
-    watches->behind += behind;
-    watches->behind -= watch->behind;
-    watch->behind = behind;
+    watches->behind_count += is_behind;
+    watches->behind_count -= watch->is_behind;
+    watch->is_behind = is_behind;
 }
 
 static void free_watch(LocalWatch *watch)
@@ -258,7 +258,7 @@ static void serve(LocalWatch *watch)
         return;
     }
     watch->start_checked = true;
-    while (!watch->is_ended && watch->behind && watch->window > 0) {
+    while (!watch->is_ended && watch->is_behind && watch->window > 0) {
         if (id_revision(watch->next_id) > store->state.revision) {
             break;
         }
@@ -275,7 +275,7 @@ static void serve(LocalWatch *watch)
     }
     if (!watch->is_ended && id_revision(watch->next_id) > store->state.revision) {
         deliver_progress(watch);
-    } else if (!watch->is_ended && !watch->behind && watch->progress_due) {
+    } else if (!watch->is_ended && !watch->is_behind && watch->progress_due) {
         deliver_progress(watch);
     }
 }
@@ -301,7 +301,7 @@ static void check_watch(WatchNode *node, void *context)
     LocalWatch *watch = watch_of(node);
     const int64_t *id = context;
     /* One that is behind is served later; others have already seen it in a scan. */
-    if (watch->is_ended || watch->behind || *id < watch->next_id) {
+    if (watch->is_ended || watch->is_behind || *id < watch->next_id) {
         return;
     }
     watch->next_id = *id;
@@ -413,7 +413,7 @@ void local_watch_ack(StoreWatch *base)
 {
     LocalWatch *watch = (LocalWatch *)base;
     watch->window++;
-    if (watch->behind && !watch->in_callback) {
+    if (watch->is_behind && !watch->in_callback) {
         serve_later(watch);
     }
 }
@@ -442,7 +442,7 @@ static void mark_all_due(WatchNode *node)
         return;
     }
     LocalWatch *watch = watch_of(node);
-    if (!watch->was_delivered && !watch->behind && !watch->is_ended) {
+    if (!watch->was_delivered && !watch->is_behind && !watch->is_ended) {
         watch->progress_due = true;
         serve_later(watch);
     }

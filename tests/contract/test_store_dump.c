@@ -41,7 +41,7 @@ static void dump_received(void *context, const StoreDumpPiece *piece, const Erro
     world_wake(dump->world);
 }
 
-static bool leaves_out(void *context, Str key)
+static bool omits(void *context, Str key)
 {
     return str_starts(key, STR("alive/"));
 }
@@ -51,11 +51,8 @@ static Dump *dump_new(World *world, Store *store)
     Dump *dump = ARENA_NEW(&world->arena, Dump);
     dump->world = world;
     dump->bytes = buf_make_in(&world->arena, BUF_UNLIMITED);
-    dump->dump = store_dump_new(&(StoreDumpSpec){ .store = store,
-                                                  .store_id = ID,
-                                                  .leaves_out = leaves_out,
-                                                  .done = dump_received,
-                                                  .context = dump });
+    dump->dump = store_dump_new(&(StoreDumpSpec){
+        .store = store, .store_id = ID, .omits = omits, .done = dump_received, .context = dump });
     return dump;
 }
 

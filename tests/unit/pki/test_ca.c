@@ -280,7 +280,7 @@ static void serving_names_are_strict(void **state)
     const Str twice[] = { STR("api"), STR("10.0.0.1"), STR("API") };
     ServingCertificateSpec grant = serving_grant(authority, twice, 3);
     assert_fails(ca_issue_serving(&authority->arena, &authority->ca, &grant, &made, &err),
-                 ERROR_INVALID, "'api' is given twice");
+                 ERROR_INVALID, "'api' is specified twice");
     grant.name_count = 0;
     assert_fails(ca_issue_serving(&authority->arena, &authority->ca, &grant, &made, &err),
                  ERROR_INVALID, "must have 1 to 64");
