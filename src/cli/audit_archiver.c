@@ -221,7 +221,7 @@ static bool resume_file(Archiver *archiver, Error *err)
 
 /* --- Dropping -------------------------------------------------------------------------------- */
 
-static int drop(const Archiver *archiver)
+static int drop_entries(const Archiver *archiver)
 {
     Invocation *invocation = archiver->invocation;
     const AuditArchive *archive = &archiver->archive;
@@ -313,7 +313,7 @@ static int archive(Archiver *archiver)
         output_line(archiver->invocation->err, "%s is complete: dropping its entries from the log",
                     archiver->path);
     }
-    int code = drop(archiver);
+    int code = drop_entries(archiver);
     return code == EXIT_OK ? print_result(archiver) : code;
 }
 

@@ -130,7 +130,7 @@ static int apply_inside(const TryRun *attempt, const char *directory)
     if (!overlay_enter(invocation->arena, &settings, &overlay, &err)) {
         return report_try_error(invocation, &err);
     }
-    int code = run_command(invocation, attempt->config, &(RunOrder){ 0 });
+    int code = run_command(invocation, attempt->config, &(PlanFiles){ 0 });
     if (!overlay_changes(overlay, invocation->arena, &changes, &err)) {
         return run_report_late_error(invocation, &err);
     }
@@ -188,8 +188,8 @@ static int apply_run(Invocation *invocation)
     if (invocation_flag(invocation, "try")) {
         return run_try(invocation, &config);
     }
-    RunOrder order = { .plan = is_plan ? &plan : NULL };
-    return run_command(invocation, &config, &order);
+    PlanFiles plan_files = { .plan = is_plan ? &plan : NULL };
+    return run_command(invocation, &config, &plan_files);
 }
 
 static const Option options[] = {

@@ -44,8 +44,8 @@ static int plan_run(Invocation *invocation)
         return print_saved(invocation, plan);
     }
     config.planning = true;
-    RunOrder order = { .out = invocation_text(invocation, "out") };
-    return run_command(invocation, &config, &order);
+    PlanFiles plan_files = { .out = invocation_text(invocation, "out") };
+    return run_command(invocation, &config, &plan_files);
 }
 
 static const Option options[] = {

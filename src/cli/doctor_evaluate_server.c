@@ -351,18 +351,18 @@ typedef struct NameList {
     uint32_t count;
 } NameList;
 
-static void add(NameList *named, Str name, Str behind)
+static void add_name(NameList *named, Str name, Str detail)
 {
     if (named->count++ < NAMES_SHOWN) {
         buf_put_format(&named->text, "%s%" STR_FMT, named->count > 1 ? ", " : "", STR_ARG(name));
-        if (behind.len > 0) {
-            buf_put_format(&named->text, " (%" STR_FMT ")", STR_ARG(behind));
+        if (detail.len > 0) {
+            buf_put_format(&named->text, " (%" STR_FMT ")", STR_ARG(detail));
         }
     }
 }
 
-static DoctorResult combine(Arena *arena, const NameList *named, DoctorState state,
-                            const char *what, const char *none)
+static DoctorResult names_result(Arena *arena, const NameList *named, DoctorState state,
+                                 const char *what, const char *none)
 {
     if (named->count == 0) {
         return doctor_result(arena, DOCTOR_OK, "%s", none);
@@ -383,11 +383,12 @@ DoctorResult evaluate_silent(Arena *arena, const DoctorView *view)
         Value status = object_status(nodes->items[i]);
         if (str_eq_c(value_get_text(status, "state"), "silent")) {
             Str since = value_get_text(status, "since");
-            add(&silent, object_name(nodes->items[i]),
-                since.len > 0 ? arena_format(arena, "since %" STR_FMT, STR_ARG(since)) : since);
+            add_name(&silent, object_name(nodes->items[i]),
+                     since.len > 0 ? arena_format(arena, "since %" STR_FMT, STR_ARG(since))
+                                   : since);
         }
     }
-    return combine(arena, &silent, DOCTOR_WARNING, "silent", "all nodes have a session");
+    return names_result(arena, &silent, DOCTOR_WARNING, "silent", "all nodes have a session");
 }
 
 static bool is_approved(const List *pending)
@@ -411,12 +412,12 @@ DoctorResult evaluate_waiting(Arena *arena, const DoctorView *view)
     for (uint32_t i = 0; i < all->len; i++) {
         const List *pending = value_get_list(object_status(all->items[i]), "requests");
         if (pending->len > 0) {
-            add(&waiting, object_name(all->items[i]),
-                is_approved(pending) ? STR("approved; must retry") : STR_EMPTY);
+            add_name(&waiting, object_name(all->items[i]),
+                     is_approved(pending) ? STR("approved; must retry") : STR_EMPTY);
         }
     }
-    return combine(arena, &waiting, DOCTOR_WARNING, "waiting for approval",
-                   "no machine is waiting for approval");
+    return names_result(arena, &waiting, DOCTOR_WARNING, "waiting for approval",
+                        "no machine is waiting for approval");
 }
 
 /* The value after "NAME " or "NAME{LABELS} " at the start of a line; -1 if there is none. */
@@ -497,11 +498,12 @@ DoctorResult evaluate_objects(Arena *arena, const DoctorView *view)
             return doctor_result(arena, DOCTOR_SKIPPED, "the server does not report it");
         }
         if (share >= OBJECTS_WARNING_SHARE) {
-            add(&many, str_from_c(kinds[i]->plural), arena_format(arena, "%" PRId64 " %%", share));
+            add_name(&many, str_from_c(kinds[i]->plural),
+                     arena_format(arena, "%" PRId64 " %%", share));
         }
     }
-    return combine(arena, &many, DOCTOR_WARNING, "close to their limit",
-                   "all kinds are well below their limits");
+    return names_result(arena, &many, DOCTOR_WARNING, "close to their limit",
+                        "all kinds are well below their limits");
 }
 
 /* Removing old logs is normal; the warning is for when that is not sufficient. */
@@ -537,11 +539,11 @@ DoctorResult evaluate_budgets(Arena *arena, const DoctorView *view)
         int64_t at_ms;
         if (utc_parse(value_get_text(status, "limited"), &at_ms) &&
             view->now_ms - at_ms < PKI_DAY_MS) {
-            add(&limited, object_name(all->items[i]), value_get_text(status, "limit"));
+            add_name(&limited, object_name(all->items[i]), value_get_text(status, "limit"));
         }
     }
-    return combine(arena, &limited, DOCTOR_WARNING, "exceeded their budget today",
-                   "all nodes are within their budget");
+    return names_result(arena, &limited, DOCTOR_WARNING, "exceeded their budget today",
+                        "all nodes are within their budget");
 }
 
 DoctorResult evaluate_certificates(Arena *arena, const DoctorView *view)
@@ -557,10 +559,10 @@ DoctorResult evaluate_certificates(Arena *arena, const DoctorView *view)
         Str how = value_get_text(nodes->items[i], "state");
         if (!str_eq_c(how, "good")) {
             state = str_eq_c(how, "expired") ? DOCTOR_FAILED : state;
-            add(&wrong, value_get_text(nodes->items[i], "name"), how);
+            add_name(&wrong, value_get_text(nodes->items[i], "name"), how);
         }
     }
-    return combine(arena, &wrong, state, "not valid", "all are valid");
+    return names_result(arena, &wrong, state, "not valid", "all are valid");
 }
 
 DoctorResult evaluate_rotation(Arena *arena, const DoctorView *view)
@@ -584,8 +586,8 @@ DoctorResult evaluate_rotation(Arena *arena, const DoctorView *view)
     for (uint32_t i = 0; i < all->len; i++) {
         bool silent = value_get_bool(all->items[i], "silent");
         is_stuck = is_stuck || silent;
-        add(&waits, value_get_text(all->items[i], "node"),
-            silent ? STR("silent") : value_get_text(all->items[i], "what"));
+        add_name(&waits, value_get_text(all->items[i], "node"),
+                 silent ? STR("silent") : value_get_text(all->items[i], "what"));
     }
     Str since = value_get_text(rotation, "since");
     return doctor_result(arena, is_stuck ? DOCTOR_WARNING : DOCTOR_OK,
@@ -608,10 +610,11 @@ DoctorResult evaluate_tokens(Arena *arena, const DoctorView *view)
         int64_t most = value_get_int(value_get_map(tokens->items[i], "spec"), "uses");
         bool is_spent = most > 0 && value_get_int(status, "uses") >= most;
         if (!str_eq_c(state, "good") && !is_spent) {
-            add(&old, value_get_text(value_get_map(tokens->items[i], "metadata"), "name"), state);
+            add_name(&old, value_get_text(value_get_map(tokens->items[i], "metadata"), "name"),
+                     state);
         }
     }
-    return combine(arena, &old, DOCTOR_WARNING, "no longer usable", "none");
+    return names_result(arena, &old, DOCTOR_WARNING, "no longer usable", "none");
 }
 
 DoctorResult evaluate_audit(Arena *arena, const DoctorView *view)
@@ -651,9 +654,9 @@ DoctorResult evaluate_versions(Arena *arena, const DoctorView *view)
     for (uint32_t i = 0; i < nodes->len; i++) {
         Str version = value_get_text(object_status(nodes->items[i]), "version");
         if (version.len > 0 && !str_eq_c(version, EDEN_VERSION)) {
-            add(&other, object_name(nodes->items[i]), version);
+            add_name(&other, object_name(nodes->items[i]), version);
         }
     }
-    return combine(arena, &other, DOCTOR_WARNING, "have a version other than " EDEN_VERSION,
-                   "all known nodes have " EDEN_VERSION);
+    return names_result(arena, &other, DOCTOR_WARNING, "have a version other than " EDEN_VERSION,
+                        "all known nodes have " EDEN_VERSION);
 }

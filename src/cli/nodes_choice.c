@@ -10,7 +10,7 @@ enum {
     SHOWN_MAX = 20 /* maximum number of names printed */
 };
 
-static void add(NodesChoice *choice, Str name)
+static void add_name(NodesChoice *choice, Str name)
 {
     for (uint32_t i = 0; i < choice->count; i++) {
         if (str_eq(choice->names[i], name)) {
@@ -28,7 +28,7 @@ static uint32_t add_matching(NodesChoice *choice, const List *nodes, Str pattern
         Str name = object_name(nodes->items[i]);
         if (node_is_member(nodes->items[i]) != pending &&
             (pattern.len == 0 || glob_match(pattern, name))) {
-            add(choice, name);
+            add_name(choice, name);
             found++;
         }
     }
@@ -68,7 +68,7 @@ static int choose_by_names(Invocation *invocation, const char **words, uint32_t 
     for (uint32_t i = 0; i < count; i++) {
         Str word = str_from_c(words[i]);
         if (!glob_is_pattern(word)) {
-            add(out, word);
+            add_name(out, word);
         } else if (add_matching(out, object_items(list), word, pending) == 0) {
             output_line(invocation->err, "no node matches '%" STR_FMT "'; nothing was done",
                         STR_ARG(word));

@@ -87,7 +87,8 @@ int responses_end(Responses *responses)
 
 /* --- One request per name -------------------------------------------------------------------- */
 
-static void refuse(Responses *responses, Str name, const ClusterRefusal *refusal, const Error *err)
+static void add_refused(Responses *responses, Str name, const ClusterRefusal *refusal,
+                        const Error *err)
 {
     Inputs inputs;
     inputs_init(&inputs, responses->invocation->arena);
@@ -97,11 +98,11 @@ static void refuse(Responses *responses, Str name, const ClusterRefusal *refusal
 
 /* Called when the server becomes unreachable midway, because requests for the remaining names would
  * fail too. */
-static int give_up(Responses *responses, const Str *names, uint32_t count, const Error *err)
+static int skip_remaining(Responses *responses, const Str *names, uint32_t count, const Error *err)
 {
     ClusterRefusal no_response = { .response = value_null() };
     for (uint32_t i = 0; i < count && (i == 0 || responses->is_document); i++) {
-        refuse(responses, names[i], &no_response, err);
+        add_refused(responses, names[i], &no_response, err);
     }
     if (count > 1) {
         output_line(responses->invocation->err, "%u more %s skipped, starting with '%" STR_FMT "'",
@@ -129,9 +130,9 @@ int responses_request_each(Invocation *invocation, const EachRequest *request, c
                 return cluster_report_refusal(invocation, &refusal, &err);
             }
             if (is_unreachable) {
-                return give_up(&responses, names + i, count - i, &err);
+                return skip_remaining(&responses, names + i, count - i, &err);
             }
-            refuse(&responses, names[i], &refusal, &err);
+            add_refused(&responses, names[i], &refusal, &err);
         } else if (!responses_add(&responses, names[i], refusal.response)) {
             if (request->print != NULL) {
                 request->print(invocation, names[i], refusal.response);

@@ -506,12 +506,12 @@ static bool save_plan(const Invocation *invocation, Run *run, const char *path, 
     return file_write_private(path, buf_str(&text), err);
 }
 
-int run_command(Invocation *invocation, const RunConfig *config, const RunOrder *order)
+int run_command(Invocation *invocation, const RunConfig *config, const PlanFiles *plan_files)
 {
     Inputs inputs;
     inputs_init(&inputs, invocation->arena);
     int code = EXIT_OK;
-    for (uint32_t i = 0; order->out != NULL && i < config->var_file_count; i++) {
+    for (uint32_t i = 0; plan_files->out != NULL && i < config->var_file_count; i++) {
         if (!file_is_rereadable(config->var_files[i])) {
             return usage_error(invocation,
                                "--out requires variable files that can be read again; '-v %s' is "
@@ -519,7 +519,8 @@ int run_command(Invocation *invocation, const RunConfig *config, const RunOrder 
                                config->var_files[i]);
         }
     }
-    if (order->plan != NULL && !check_plan(invocation, config, order->plan, &inputs, &code)) {
+    if (plan_files->plan != NULL &&
+        !check_plan(invocation, config, plan_files->plan, &inputs, &code)) {
         return code;
     }
     AUTO(RunEvents) *events = NULL;
@@ -538,8 +539,8 @@ int run_command(Invocation *invocation, const RunConfig *config, const RunOrder 
                            code);
     }
     code = perform(invocation, &inputs, run, events);
-    if (order->out != NULL && run_report(run) != NULL &&
-        !save_plan(invocation, run, order->out, &err)) {
+    if (plan_files->out != NULL && run_report(run) != NULL &&
+        !save_plan(invocation, run, plan_files->out, &err)) {
         return run_report_late_error(invocation, &err);
     }
     return code;

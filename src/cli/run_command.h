@@ -81,8 +81,8 @@ int run_report_late_error(const Invocation *invocation, const Error *err);
 /* Loads the site, runs its steps and prints the report. Returns the exit code. If `out` is set
  * (--out of plan), saves the plan there. If `plan`, a saved plan, is set, fails if anything has
  * changed since it was saved. */
-typedef struct RunOrder {
+typedef struct PlanFiles {
     const char *out;
     const Value *plan;
-} RunOrder;
-int run_command(Invocation *invocation, const RunConfig *config, const RunOrder *order);
+} PlanFiles;
+int run_command(Invocation *invocation, const RunConfig *config, const PlanFiles *plan_files);

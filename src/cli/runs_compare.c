@@ -64,7 +64,8 @@ typedef struct Comparison {
     uint32_t equal;
 } Comparison;
 
-static void add(Arena *arena, Comparison *comparison, Str node, Value before, Value after)
+static void add_difference(Arena *arena, Comparison *comparison, Str node, Value before,
+                           Value after)
 {
     if (are_equal(before, after)) {
         comparison->equal++;
@@ -91,7 +92,7 @@ static Comparison compare(Arena *arena, const ComparedRun *before, const Compare
         Str node = is_left ? left : right;
         i += str_eq(left, node);
         k += str_eq(right, node);
-        add(arena, &comparison, node, find(before, node), find(after, node));
+        add_difference(arena, &comparison, node, find(before, node), find(after, node));
     }
     return comparison;
 }

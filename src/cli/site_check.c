@@ -229,13 +229,13 @@ static DynamicOutcome evaluate_item(void *context, const Dynamic *dynamic, Value
     return outcome == DYNAMIC_OK ? DYNAMIC_OK : DYNAMIC_UNKNOWN;
 }
 
-static void expand(const Inputs *inputs, Site *site, bool alone, Steps *out)
+static void expand(const Inputs *inputs, Site *site, bool is_partial, Steps *out)
 {
     TemplateSettings settings = dynamic_template_settings();
     ItemScope items = { rendered_make(&settings.limits), &inputs->sources };
     Expansion expansion = { .evaluate_early = evaluate_item,
                             .context = &items,
-                            .ignore_includes = alone };
+                            .ignore_includes = is_partial };
     (void)!site_expand(site, &expansion, out);
     rendered_clear(&items.rendered);
 }

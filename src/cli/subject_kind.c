@@ -46,7 +46,7 @@ static void put_bounds(const RecordField *field, Buf *out)
 static void put_limits(const RecordField *field, Buf *out)
 {
     const struct {
-        bool is_so;
+        bool is_set;
         const char *text;
     } flags[] = {
         { field->is_required, "required" },
@@ -56,7 +56,7 @@ static void put_limits(const RecordField *field, Buf *out)
     };
     size_t start = out->len;
     for (size_t i = 0; i < COUNT_OF(flags); i++) {
-        if (flags[i].is_so) {
+        if (flags[i].is_set) {
             buf_put_format(out, "%s%s", out->len > start ? ", " : "", flags[i].text);
         }
     }

@@ -101,7 +101,7 @@ int version_activate_at(Invocation *invocation, Str name, Value pin, bool run, V
 
 /* The run was created when the version became current, or later. Times in this format can be
  * compared as strings. */
-static bool applies(Value run, Value version)
+static bool is_run_of_version(Value run, Value version)
 {
     Value status = object_status(run);
     return str_eq(value_get_text(value_get_map(run, "spec"), "version"), object_name(version)) &&
@@ -138,7 +138,7 @@ int version_run_watch(Invocation *invocation, Value version, bool is_new, Str af
         }
         const List *runs = object_items(list);
         for (uint32_t i = 0; i < runs->len; i++) {
-            if (applies(runs->items[i], version) &&
+            if (is_run_of_version(runs->items[i], version) &&
                 str_compare(object_name(runs->items[i]), after) > 0) {
                 return fleet_run_watch(invocation, runs->items[i]);
             }

@@ -51,16 +51,17 @@ static int compare_values(const void *a, const void *b)
 
 static List *sort(List *names)
 {
-    uint32_t kept = 0;
+    uint32_t unique = 0;
     if (names->len > 1) {
         qsort(names->items, names->len, sizeof(Value), compare_values);
     }
     for (uint32_t i = 0; i < names->len; i++) {
-        if (kept == 0 || !str_eq(value_str(names->items[kept - 1]), value_str(names->items[i]))) {
-            names->items[kept++] = names->items[i];
+        if (unique == 0 ||
+            !str_eq(value_str(names->items[unique - 1]), value_str(names->items[i]))) {
+            names->items[unique++] = names->items[i];
         }
     }
-    names->len = kept;
+    names->len = unique;
     return names;
 }
 

@@ -124,7 +124,7 @@ static bool add_inventory(Call *call, Scratch *scratch, ToolArgs *args, Error *e
     return true;
 }
 
-static bool build_arguments(Call *call, Scratch *scratch, bool asks, ToolArgs *args, Error *err)
+static bool build_arguments(Call *call, Scratch *scratch, bool dry_run, ToolArgs *args, Error *err)
 {
     Str playbook;
     if (!foreign_tool_document(&ansible, scratch, &playbook, err)) {
@@ -132,7 +132,7 @@ static bool build_arguments(Call *call, Scratch *scratch, bool asks, ToolArgs *a
     }
     tool_arg(call, args, STR("ansible-playbook"));
     tool_arg(call, args, STR("--diff"));
-    if (asks) {
+    if (dry_run) {
         tool_arg(call, args, STR("--check"));
     }
     if (!add_inventory(call, scratch, args, err) || !add_variables(call, scratch, args, err)) {
@@ -205,7 +205,7 @@ static bool create_home(Call *call, Scratch *scratch, Error *err)
     return true;
 }
 
-static const char *const *build_environment(Call *call, Scratch *scratch, bool asks)
+static const char *const *build_environment(Call *call, Scratch *scratch, bool dry_run)
 {
     Environment env = { 0 };
     set(call, &env, "EDEN_REPORT", scratch_path(scratch, "report"));
@@ -214,11 +214,11 @@ static const char *const *build_environment(Call *call, Scratch *scratch, bool a
     set(call, &env, "ANSIBLE_HOME", scratch_path(scratch, "home"));
     set(call, &env, "ANSIBLE_LOCAL_TEMP", scratch_path(scratch, "local"));
     /* Otherwise Ansible creates ~/.ansible/tmp, even on this machine if the inventory lists it. */
-    if (asks || !call_has(call, "inventory")) {
+    if (dry_run || !call_has(call, "inventory")) {
         set(call, &env, "ANSIBLE_REMOTE_TEMP", scratch_path(scratch, "remote"));
     }
     /* ansible.cfg may set paths for logs and facts, but a check must not leave anything behind */
-    if (asks) {
+    if (dry_run) {
         set(call, &env, "ANSIBLE_CACHE_PLUGIN", STR("memory"));
         set(call, &env, "ANSIBLE_LOG_PATH", STR("/dev/null"));
     }
@@ -239,12 +239,12 @@ static bool finish(Scratch *scratch, const Tool *tool, const ProcessResult *resu
     Call *call = scratch->call;
     Str text;
     Error missing;
-    bool there = foreign_tool_report(scratch, "report", &text, &missing);
-    if (!there && missing.kind != ERROR_NOT_FOUND) {
+    bool has_report = foreign_tool_report(scratch, "report", &text, &missing);
+    if (!has_report && missing.kind != ERROR_NOT_FOUND) {
         *err = missing;
         return error_wrap(err, "cannot read Ansible's report");
     }
-    if (there && !ansible_report_read(call, text, outcome, report, err)) {
+    if (has_report && !ansible_report_read(call, text, outcome, report, err)) {
         return false;
     }
     /* A failure that the playbook handles with 'rescue' is not an error. */
@@ -255,7 +255,8 @@ static bool finish(Scratch *scratch, const Tool *tool, const ProcessResult *resu
                               : tool_failure(call, tool, result, err);
 }
 
-static bool run_playbook(Call *call, bool asks, Outcome *outcome, ForeignReport *report, Error *err)
+static bool run_playbook(Call *call, bool dry_run, Outcome *outcome, ForeignReport *report,
+                         Error *err)
 {
     AUTO_CLEAR(Scratch) scratch = { 0 };
     ToolArgs args = { 0 };
@@ -263,16 +264,17 @@ static bool run_playbook(Call *call, bool asks, Outcome *outcome, ForeignReport 
     Str plugin;
     if (!scratch_make(call, &scratch, err) ||
         !scratch_put(&scratch, "eden_report.py", str_from_c(ansible_callback), &plugin, err) ||
-        !create_home(call, &scratch, err) || !build_arguments(call, &scratch, asks, &args, err)) {
+        !create_home(call, &scratch, err) ||
+        !build_arguments(call, &scratch, dry_run, &args, err)) {
         return false;
     }
     Tool tool = { .argv = tool_args_end(call, &args),
-                  .env = build_environment(call, &scratch, asks),
+                  .env = build_environment(call, &scratch, dry_run),
                   .timeout_ms = call_int(call, "timeout", 0) };
     if (!tool_run(call, &tool, &result, err)) {
         return false;
     }
-    if (!asks) {
+    if (!dry_run) {
         tool_report(&result, outcome);
     }
     return finish(&scratch, &tool, &result, outcome, report, err);

@@ -73,18 +73,18 @@ static bool run_guard(Call *call, const char *name, int *exit_code, Error *err)
     return true;
 }
 
-/* Sets `*kept` to the reason if a guard prevents the command from running; otherwise to an empty
+/* Sets `*skip_reason` if a guard prevents the command from running; otherwise, to an empty
  * string. */
-static bool evaluate_guards(Call *call, Str *kept, Error *err)
+static bool evaluate_guards(Call *call, Str *skip_reason, Error *err)
 {
     bool created;
     int code;
-    *kept = STR_EMPTY;
+    *skip_reason = STR_EMPTY;
     if (!all_paths_exist(call, &created, err)) {
         return false;
     }
     if (created) {
-        *kept = STR("not run because of 'creates'");
+        *skip_reason = STR("not run because of 'creates'");
         return true;
     }
     if (call_has(call, "unless")) {
@@ -92,7 +92,7 @@ static bool evaluate_guards(Call *call, Str *kept, Error *err)
             return false;
         }
         if (code == 0) {
-            *kept = STR("not run because of 'unless', which exited with 0");
+            *skip_reason = STR("not run because of 'unless', which exited with 0");
             return true;
         }
     }
@@ -101,8 +101,8 @@ static bool evaluate_guards(Call *call, Str *kept, Error *err)
             return false;
         }
         if (code != 0) {
-            *kept = arena_format(call->arena, "not run because of 'onlyif', which exited with %d",
-                                 code);
+            *skip_reason = arena_format(call->arena,
+                                        "not run because of 'onlyif', which exited with %d", code);
         }
     }
     return true;
@@ -167,7 +167,7 @@ static bool guard_unavailable(Call *call, Outcome *outcome, const Error *err)
 
 static bool cmd_check(Call *call, Outcome *outcome, Error *err)
 {
-    Str kept;
+    Str skip_reason;
     bool created;
     if (!all_paths_exist(call, &created, err)) {
         return false;
@@ -175,16 +175,16 @@ static bool cmd_check(Call *call, Outcome *outcome, Error *err)
     if (!created && call->planning && !check_user_and_directory(call, err)) {
         return false;
     }
-    bool asks = call_has(call, "unless") || call_has(call, "onlyif");
-    if (!created && asks && call->provided_by.len > 0) {
+    bool has_guards = call_has(call, "unless") || call_has(call, "onlyif");
+    if (!created && has_guards && call->provided_by.len > 0) {
         outcome->changed = outcome->unknown = true;
         return true;
     }
-    if (!evaluate_guards(call, &kept, err)) {
+    if (!evaluate_guards(call, &skip_reason, err)) {
         return guard_unavailable(call, outcome, err);
     }
-    outcome->changed = kept.len == 0;
-    outcome->comment = kept;
+    outcome->changed = skip_reason.len == 0;
+    outcome->comment = skip_reason;
     return true;
 }
 

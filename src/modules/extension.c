@@ -353,7 +353,7 @@ bool extension_path_is(Str path)
            extension_name_is(str_from_offset(path, STR("modules/").len));
 }
 
-static void refuse(Arena *arena, Extension *extension, const Error *err)
+static void reject(Arena *arena, Extension *extension, const Error *err)
 {
     extension->unusable_reason = arena_copy_c(arena, str_from_c(err->text));
 }
@@ -449,7 +449,7 @@ static Extension *load_one(Loader *l, Str path)
     extension->name = arena_copy_c(l->arena, str_from_offset(path, STR("modules/").len));
     if (!verify(l, extension, &err) || !is_name_available(l, extension, &err) ||
         (l->describes && !read_description(l->arena, extension, &err))) {
-        refuse(l->arena, extension, &err);
+        reject(l->arena, extension, &err);
     }
     if (extension->module == NULL) {
         static const Action none[] = { { 0 } };

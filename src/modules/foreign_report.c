@@ -19,7 +19,7 @@ typedef struct ReportReader {
     Buf diff;
 } ReportReader;
 
-static ReportReader reader_make(Call *call, Outcome *outcome, ForeignReport *out)
+static ReportReader reader_init(Call *call, Outcome *outcome, ForeignReport *out)
 {
     *out = (ForeignReport){ 0 };
     return (ReportReader){ call, outcome, out, buf_make_in(call->arena, BUF_UNLIMITED),
@@ -86,7 +86,7 @@ static void read_task(ReportReader *reader, Value line)
 
 bool ansible_report_read(Call *call, Str text, Outcome *outcome, ForeignReport *out, Error *err)
 {
-    ReportReader reader = reader_make(call, outcome, out);
+    ReportReader reader = reader_init(call, outcome, out);
     for (size_t end; (end = str_find(text, STR("\n"), 0)) != STR_NOT_FOUND;
          text = str_from_offset(text, end + 1)) {
         Value line;
@@ -209,7 +209,7 @@ bool puppet_report_read(Call *call, Str text, Outcome *outcome, ForeignReport *o
     Sources sources;
     Problems problems;
     Value report;
-    ReportReader reader = reader_make(call, outcome, out);
+    ReportReader reader = reader_init(call, outcome, out);
     sources_init(&sources, call->arena);
     problems_init(&problems, call->arena);
     uint16_t source = sources_add(&sources, STR("report of Puppet"), text);

@@ -25,13 +25,13 @@ bool foreign_tool_is_live(const Call *call, const ForeignTool *tool, Error *err)
 
 /* Sets `missing` (empty: nothing is), and whether an earlier step of the plan may create it. */
 static bool find_missing(Call *call, const ForeignTool *tool, const char *from, Str *missing,
-                         bool *comes, Error *err)
+                         bool *created_later, Error *err)
 {
     FileInfo info;
     *missing = STR_EMPTY;
-    *comes = true;
+    *created_later = true;
     if (!tool_exists(call, tool->program)) {
-        *comes = call_report_missing_program(call, tool->program);
+        *created_later = call_report_missing_program(call, tool->program);
         *missing = arena_format(call->arena, "program '%s' not found (package %s)", tool->program,
                                 tool->package);
     } else if (strcmp(from, tool->document) == 0) {
@@ -40,7 +40,7 @@ static bool find_missing(Call *call, const ForeignTool *tool, const char *from, 
             return false;
         }
         if (info.kind == FILE_ABSENT) {
-            *comes = call_report_missing(call, from, "path", path);
+            *created_later = call_report_missing(call, from, "path", path);
             *missing = arena_format(call->arena, "%s '%" STR_FMT "' not found", tool->document,
                                     STR_ARG(path));
         }
@@ -52,11 +52,11 @@ bool foreign_tool_ready(Call *call, const ForeignTool *tool, const char *from, O
                         bool *is_ready, Error *err)
 {
     Str missing;
-    bool comes;
-    if (!find_missing(call, tool, from, &missing, &comes, err)) {
+    bool created_later;
+    if (!find_missing(call, tool, from, &missing, &created_later, err)) {
         return false;
     }
-    if (missing.len > 0 && !comes) {
+    if (missing.len > 0 && !created_later) {
         return error_set(err, ERROR_NOT_FOUND, "%" STR_FMT, STR_ARG(missing));
     }
     *is_ready = missing.len == 0 && call_bool(call, "ask");

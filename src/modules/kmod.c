@@ -109,16 +109,16 @@ static bool check_loadable(Call *call, Str name, Error *err)
 static bool loaded_check(Call *call, Outcome *outcome, Error *err)
 {
     Str given = call_str(call, "name");
-    bool there = true;
+    bool loaded = true;
     KmodChange *change = ARENA_NEW(call->arena, KmodChange);
     if (!check_name(given, err)) {
         return false;
     }
     Str name = kernel_name(call->arena, given);
-    if (host_is_live(call->host) && !is_loaded(call, name, &there, err)) {
+    if (host_is_live(call->host) && !is_loaded(call, name, &loaded, err)) {
         return false;
     }
-    if (!there && !check_loadable(call, name, err)) {
+    if (!loaded && !check_loadable(call, name, err)) {
         return false;
     }
     if (call_bool(call, "persist")) {
@@ -129,13 +129,13 @@ static bool loaded_check(Call *call, Outcome *outcome, Error *err)
             return false;
         }
     }
-    change->load = !there;
-    if (!there) {
+    change->load = !loaded;
+    if (!loaded) {
         outcome->changed = true;
         outcome_change(call, outcome, "module", value_missing(), value_string(name));
     }
     outcome->comment = outcome->changed ? STR("loaded") : STR("already loaded");
-    outcome->state = there ? STR("loaded") : STR("absent");
+    outcome->state = loaded ? STR("loaded") : STR("absent");
     outcome->check_data = change;
     return true;
 }

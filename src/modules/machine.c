@@ -139,9 +139,9 @@ static bool has_rebooted(Call *call, Str *when)
     if (!call_has_rebooted(call, &requested_ms)) {
         return false;
     }
-    Str asked = utc_text(call->arena, requested_ms);
-    *when =
-        arena_format(call->arena, "rebooted since it was requested at %" STR_FMT, STR_ARG(asked));
+    Str request_time = utc_text(call->arena, requested_ms);
+    *when = arena_format(call->arena, "rebooted since it was requested at %" STR_FMT,
+                         STR_ARG(request_time));
     return true;
 }
 

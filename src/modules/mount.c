@@ -81,18 +81,19 @@ static bool check_fstab(Call *call, MountChange *change, Str place, bool wanted,
 
 /* A mount may be listed with another type than requested: a network file system with its version,
  * FUSE with the name of its server. */
-static bool is_same_type(Str listed, Str asked)
+static bool is_same_type(Str listed, Str requested)
 {
     static const struct {
-        const char *asked, *listed;
+        const char *requested, *listed;
     } others[] = { { "nfs", "nfs4" },    { "smb3", "cifs" },    { "cifs", "smb3" },
                    { "ntfs", "ntfs3" },  { "ntfs", "fuseblk" }, { "ntfs-3g", "fuseblk" },
                    { "fuse", "fuseblk" } };
-    bool same = str_eq(listed, asked) || str_eq(asked, STR("auto")) || str_eq(asked, STR("none")) ||
+    bool same = str_eq(listed, requested) || str_eq(requested, STR("auto")) ||
+                str_eq(requested, STR("none")) ||
                 (str_starts(listed, STR("fuse.")) &&
-                 (str_eq(asked, STR("fuse")) || str_eq(str_from_offset(listed, 5), asked)));
+                 (str_eq(requested, STR("fuse")) || str_eq(str_from_offset(listed, 5), requested)));
     for (size_t i = 0; !same && i < COUNT_OF(others); i++) {
-        same = str_eq_c(asked, others[i].asked) && str_eq_c(listed, others[i].listed);
+        same = str_eq_c(requested, others[i].requested) && str_eq_c(listed, others[i].listed);
     }
     return same;
 }
@@ -118,13 +119,13 @@ static Str device_path(Call *call, Str device)
 /* A device has several names, such as /dev/vg/lv and /dev/mapper/vg-lv. If a name does not resolve
  * to a device, they cannot be compared, and a matching type is sufficient: nothing is unmounted on
  * a guess. */
-static bool is_same_device(Call *call, Str listed, Str asked)
+static bool is_same_device(Call *call, Str listed, Str requested)
 {
     Str a, b;
     Error ignored;
-    asked = device_path(call, asked);
-    if (!str_starts(asked, STR("/dev/")) || !str_starts(listed, STR("/dev/")) ||
-        !host_real_path(call->host, call->arena, asked, &a, &ignored) ||
+    requested = device_path(call, requested);
+    if (!str_starts(requested, STR("/dev/")) || !str_starts(listed, STR("/dev/")) ||
+        !host_real_path(call->host, call->arena, requested, &a, &ignored) ||
         !host_real_path(call->host, call->arena, listed, &b, &ignored)) {
         return true;
     }
@@ -296,7 +297,7 @@ static bool mounted_check(Call *call, Outcome *outcome, Error *err)
     return true;
 }
 
-static const char *text_of(Call *call, const char *param)
+static const char *string_param(Call *call, const char *param)
 {
     return arena_copy_c(call->arena, call_str(call, param));
 }
@@ -325,8 +326,9 @@ static bool mounted_apply(Call *call, Outcome *outcome, Error *err)
         /* Resolve again: someone else may have created the mount point. */
         if ((change->needs_mount_point && !create_mount_point(call, err)) ||
             !find_names(call, change, err) ||
-            !TOOL_RUN(call, NULL, err, "mount", "-t", text_of(call, "type"), "-o",
-                      text_of(call, "options"), "--", arena_copy_c(call->arena, change->device),
+            !TOOL_RUN(call, NULL, err, "mount", "-t", string_param(call, "type"), "-o",
+                      string_param(call, "options"), "--",
+                      arena_copy_c(call->arena, change->device),
                       arena_copy_c(call->arena, change->mount_point))) {
             return false;
         }

@@ -51,7 +51,7 @@ static void use_scratch_directories(Call *call, ToolArgs *args, const Scratch *s
     }
 }
 
-static bool build_arguments(Call *call, Scratch *scratch, bool asks, ToolArgs *args, Error *err)
+static bool build_arguments(Call *call, Scratch *scratch, bool dry_run, ToolArgs *args, Error *err)
 {
     Str manifest;
     if (!foreign_tool_document(&puppet, scratch, &manifest, err)) {
@@ -62,7 +62,7 @@ static bool build_arguments(Call *call, Scratch *scratch, bool asks, ToolArgs *a
     tool_arg(call, args, STR("--detailed-exitcodes"));
     tool_arg(call, args, STR("--color=false"));
     tool_arg(call, args, STR("--show_diff"));
-    if (asks) {
+    if (dry_run) {
         tool_arg(call, args, STR("--noop"));
         use_scratch_directories(call, args, scratch);
     }
@@ -96,14 +96,15 @@ static bool read_report(Scratch *scratch, const Tool *tool, const ProcessResult 
     return puppet_report_read(call, text, outcome, out, err);
 }
 
-static bool run_puppet(Call *call, bool asks, Outcome *outcome, ForeignReport *report, Error *err)
+static bool run_puppet(Call *call, bool dry_run, Outcome *outcome, ForeignReport *report,
+                       Error *err)
 {
     AUTO_CLEAR(Scratch) scratch = { 0 };
     ToolArgs args = { 0 };
     ProcessResult result;
     const char *const *env;
     if (!environment(call, &env, err) || !scratch_make(call, &scratch, err) ||
-        !build_arguments(call, &scratch, asks, &args, err)) {
+        !build_arguments(call, &scratch, dry_run, &args, err)) {
         return false;
     }
     Tool tool = { .argv = tool_args_end(call, &args),
@@ -112,7 +113,7 @@ static bool run_puppet(Call *call, bool asks, Outcome *outcome, ForeignReport *r
     if (!tool_run(call, &tool, &result, err)) {
         return false;
     }
-    if (!asks) {
+    if (!dry_run) {
         tool_report(&result, outcome);
     }
     return read_report(&scratch, &tool, &result, outcome, report, err);

@@ -22,16 +22,16 @@ static bool is_stale(Call *call, Str name, Str path, uint32_t uid)
 {
     FileInfo info, process;
     Error err;
-    int64_t number;
+    int64_t pid;
     Str digits = str_from_offset(name, STR(START).len);
     digits = str_slice(digits, 0, str_find(digits, STR("-"), 0));
-    if (!str_starts(name, STR(START)) || !str_to_i64(digits, &number) || number <= 0 ||
+    if (!str_starts(name, STR(START)) || !str_to_i64(digits, &pid) || pid <= 0 ||
         !host_stat(call->host, path, &info, &err) || info.mode != MODE ||
         !(info.kind == FILE_REGULAR || (info.kind == FILE_DIRECTORY && info.uid == uid))) {
         return false; /* any user can create such names */
     }
-    Str place = arena_format(call->arena, "/proc/%lld", (long long)number);
-    return host_stat(call->host, place, &process, &err) && process.kind == FILE_ABSENT;
+    Str proc_path = arena_format(call->arena, "/proc/%lld", (long long)pid);
+    return host_stat(call->host, proc_path, &process, &err) && process.kind == FILE_ABSENT;
 }
 
 /* Files left by a killed eden may contain secrets. Once per run is enough. */

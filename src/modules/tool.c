@@ -10,7 +10,7 @@ const char *tool_variable(Call *call, const char *name, Str value)
                         arena_format(call->arena, "%s=%" STR_FMT, name, STR_ARG(value)));
 }
 
-static Str given_home(Call *call)
+static Str home_from_environment(Call *call)
 {
     for (const char *const *entry = process_environment(call->arena, NULL); *entry != NULL;
          entry++) {
@@ -35,7 +35,7 @@ Str tool_home(Call *call)
 {
     Account root;
     Error err;
-    Str home = given_home(call);
+    Str home = home_from_environment(call);
     if (process_own_user() != 0 || !is_foreign(call, home)) {
         return home;
     }
@@ -53,7 +53,7 @@ static const char *const *environment(Call *call, const Account *account, const 
         VEC_PUSH(call->arena, &all, tool_variable(call, "HOME", account->home));
         VEC_PUSH(call->arena, &all, tool_variable(call, "USER", account->name));
         VEC_PUSH(call->arena, &all, tool_variable(call, "LOGNAME", account->name));
-    } else if (!str_eq(tool_home(call), given_home(call))) {
+    } else if (!str_eq(tool_home(call), home_from_environment(call))) {
         VEC_PUSH(call->arena, &all, tool_variable(call, "HOME", tool_home(call)));
         VEC_PUSH(call->arena, &all, "XDG_CONFIG_HOME="); /* empty counts as not set */
         VEC_PUSH(call->arena, &all, "XDG_DATA_HOME=");

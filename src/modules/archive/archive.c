@@ -115,9 +115,9 @@ static bool is_of_kind(MemberKind kind, FileKind found)
                                               : FILE_REGULAR);
 }
 
-/* Sets `right` if a member is in place, as required by `restore` and the owner parameters. */
+/* Sets `matches` if a member is in place, as required by `restore` and the owner parameters. */
 static bool check_member(Call *call, Host *inside, const Extraction *extraction,
-                         const StagedMember *member, bool *right, Error *err)
+                         const StagedMember *member, bool *matches, Error *err)
 {
     ArenaMark mark = arena_mark(call->arena);
     FileInfo info;
@@ -126,14 +126,14 @@ static bool check_member(Call *call, Host *inside, const Extraction *extraction,
         return false;
     }
     arena_release(call->arena, mark);
-    *right = is_of_kind(member->kind, info.kind) && member->size != STAMP_SIZE_REPLACED &&
-             (target->uid == HOST_KEEP_ID || target->uid == info.uid) &&
-             (target->gid == HOST_KEEP_ID || target->gid == info.gid);
+    *matches = is_of_kind(member->kind, info.kind) && member->size != STAMP_SIZE_REPLACED &&
+               (target->uid == HOST_KEEP_ID || target->uid == info.uid) &&
+               (target->gid == HOST_KEEP_ID || target->gid == info.gid);
     if (call_is_preserved(call, member->path)) {
-        *right = info.kind != FILE_ABSENT;
-    } else if (*right && member->kind == MEMBER_FILE &&
+        *matches = info.kind != FILE_ABSENT;
+    } else if (*matches && member->kind == MEMBER_FILE &&
                str_eq(call_str(call, "restore"), STR("changed"))) {
-        *right = info.size == member->size && info.mtime_ns / 1000000000 == member->mtime_s;
+        *matches = info.size == member->size && info.mtime_ns / 1000000000 == member->mtime_s;
     }
     return true;
 }
@@ -146,11 +146,11 @@ static bool check_members(Call *call, Host *inside, const Extraction *extraction
     uint32_t wrong = 0;
     for (uint32_t i = 0; i < extraction->stamp.count; i++) {
         const StagedMember *member = &extraction->stamp.members[i];
-        bool right;
-        if (!check_member(call, inside, extraction, member, &right, err)) {
+        bool matches;
+        if (!check_member(call, inside, extraction, member, &matches, err)) {
             return false;
         }
-        if (!right && wrong++ < SHOWN_MAX) {
+        if (!matches && wrong++ < SHOWN_MAX) {
             list_push(call->arena, shown, value_string(member->path));
         }
     }
@@ -169,16 +169,16 @@ static bool check_members(Call *call, Host *inside, const Extraction *extraction
 static bool check_other_archives(Call *call, Host *inside, const Extraction *extraction,
                                  Outcome *outcome, Error *err)
 {
-    OtherStamps formers;
+    OtherStamps others;
     if (!call_bool(call, "clean")) {
         return true;
     }
-    if (!other_stamps_read(inside, call->arena, extraction->stamp_path, &formers, err)) {
+    if (!other_stamps_read(inside, call->arena, extraction->stamp_path, &others, err)) {
         return false;
     }
-    if (formers.count > 0) {
+    if (others.count > 0) {
         outcome->changed = true;
-        outcome_change(call, outcome, "other archives", value_int(formers.count), value_int(0));
+        outcome_change(call, outcome, "other archives", value_int(others.count), value_int(0));
     }
     return true;
 }
@@ -573,16 +573,16 @@ static bool unpack(Call *call, Extraction *extraction, Staging *staging, Error *
            report_members(err);
 }
 
-static bool clean(const Installation *installation, const OtherStamps *formers, Error *err)
+static bool clean(const Installation *installation, const OtherStamps *others, Error *err)
 {
-    StampCleanup cleaning = { .call = installation->call,
-                              .path = installation->extraction->path,
-                              .directory = installation->destination,
-                              .members = &installation->staging->members,
-                              .keeps = call_is_preserved };
-    return clean_members(&cleaning, &installation->extraction->stamp, 1, err) &&
-           clean_members(&cleaning, formers->stamps, formers->count, err) &&
-           other_stamps_remove(formers, installation->destination, err);
+    StampCleanup cleanup = { .call = installation->call,
+                             .path = installation->extraction->path,
+                             .directory = installation->destination,
+                             .members = &installation->staging->members,
+                             .keeps = call_is_preserved };
+    return clean_members(&cleanup, &installation->extraction->stamp, 1, err) &&
+           clean_members(&cleanup, others->stamps, others->count, err) &&
+           other_stamps_remove(others, installation->destination, err);
 }
 
 /* Moves everything into the directory, which is created if necessary. */
@@ -606,14 +606,14 @@ static bool install_members(Call *call, Extraction *extraction, Staging *staging
         return false;
     }
     Installation installation = { call, extraction, staging, there, outcome };
-    OtherStamps formers;
-    if (!other_stamps_read(there, call->arena, extraction->stamp_path, &formers, err) ||
-        !other_stamps_overwrite(&formers, there, call, &staging->members, call_is_preserved, err) ||
+    OtherStamps others;
+    if (!other_stamps_read(there, call->arena, extraction->stamp_path, &others, err) ||
+        !other_stamps_overwrite(&others, there, call, &staging->members, call_is_preserved, err) ||
         !install_all(&installation, err)) {
         return false;
     }
     outcome->changed = true;
-    if (call_bool(call, "clean") && !clean(&installation, &formers, err)) {
+    if (call_bool(call, "clean") && !clean(&installation, &others, err)) {
         return false;
     }
     return record_stamp(call, extraction, staging, there, err);

@@ -16,7 +16,7 @@ static bool next_part(Str *rest, Str *part)
     return false;
 }
 
-static bool refuse(Str name, const char *why, Error *err)
+static bool fail_member(Str name, const char *why, Error *err)
 {
     return error_set(err, ERROR_INVALID, "'%" STR_FMT "' in the archive %s",
                      STR_ARG(str_slice(name, 0, 100)), why);
@@ -31,18 +31,18 @@ bool member_path(Arena *arena, Str name, uint32_t strip, Str *out, Error *err)
         return error_set(err, ERROR_INVALID, "a name in the archive is not UTF-8");
     }
     if (name.len == 0 || name.len > MEMBER_NAME_MAX) {
-        return refuse(name, name.len == 0 ? "has an empty name" : "has a name that is too long",
-                      err);
+        return fail_member(
+            name, name.len == 0 ? "has an empty name" : "has a name that is too long", err);
     }
     if (name.data[0] == '/') {
-        return refuse(name, "is outside the directory: the name is absolute", err);
+        return fail_member(name, "is outside the directory: the name is absolute", err);
     }
     while (next_part(&rest, &part)) {
         if (str_eq(part, STR(".."))) {
-            return refuse(name, "is outside the directory", err);
+            return fail_member(name, "is outside the directory", err);
         }
         if (part.len > 255 || ++depth > MEMBER_DEPTH_MAX) {
-            return refuse(name, "has a name that is too long", err);
+            return fail_member(name, "has a name that is too long", err);
         }
         if (depth > strip) {
             buf_put_c(&path, path.len > 0 ? "/" : "");

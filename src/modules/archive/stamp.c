@@ -200,11 +200,11 @@ bool other_stamps_read(Host *directory, Arena *arena, Str own, OtherStamps *out,
     return true;
 }
 
-bool other_stamps_overwrite(OtherStamps *formers, Host *directory, Call *call,
-                            const StrMap *members, MemberFilter keeps, Error *err)
+bool other_stamps_overwrite(OtherStamps *others, Host *directory, Call *call, const StrMap *members,
+                            MemberFilter keeps, Error *err)
 {
-    for (uint32_t i = 0; i < formers->count; i++) {
-        Stamp *stamp = &formers->stamps[i];
+    for (uint32_t i = 0; i < others->count; i++) {
+        Stamp *stamp = &others->stamps[i];
         bool lost = false;
         for (uint32_t j = 0; j < stamp->count; j++) {
             StagedMember *old = &stamp->members[j];
@@ -215,17 +215,17 @@ bool other_stamps_overwrite(OtherStamps *formers, Host *directory, Call *call,
                 lost = true;
             }
         }
-        if (lost && !stamp_write(directory, call->arena, formers->paths[i], stamp, err)) {
+        if (lost && !stamp_write(directory, call->arena, others->paths[i], stamp, err)) {
             return false;
         }
     }
     return true;
 }
 
-bool other_stamps_remove(const OtherStamps *formers, Host *directory, Error *err)
+bool other_stamps_remove(const OtherStamps *others, Host *directory, Error *err)
 {
-    for (uint32_t i = 0; i < formers->count; i++) {
-        if (!host_remove(directory, formers->paths[i], err)) {
+    for (uint32_t i = 0; i < others->count; i++) {
+        if (!host_remove(directory, others->paths[i], err)) {
             return false;
         }
     }
@@ -234,47 +234,47 @@ bool other_stamps_remove(const OtherStamps *formers, Host *directory, Error *err
 
 /* --- Cleanup --------------------------------------------------------------------------------- */
 
-static bool is_other_stamp(const StampCleanup *cleaning, const StagedMember *old)
+static bool is_other_stamp(const StampCleanup *cleanup, const StagedMember *old)
 {
     Str path;
     Error ignored;
-    return str_map_find(cleaning->members, old->path) == NULL && old->path.len > 0 &&
-           member_path(cleaning->call->arena, old->path, 0, &path, &ignored) &&
-           str_eq(path, old->path) && !cleaning->keeps(cleaning->call, old->path);
+    return str_map_find(cleanup->members, old->path) == NULL && old->path.len > 0 &&
+           member_path(cleanup->call->arena, old->path, 0, &path, &ignored) &&
+           str_eq(path, old->path) && !cleanup->keeps(cleanup->call, old->path);
 }
 
-static bool remove_one(StampCleanup *cleaning, const StagedMember *old, Error *err)
+static bool remove_one(StampCleanup *cleanup, const StagedMember *old, Error *err)
 {
-    Str place = staged_path(cleaning->call->arena, old->path);
+    Str place = staged_path(cleanup->call->arena, old->path);
     FileInfo info;
     FileKind kind = old->kind == MEMBER_LINK ? FILE_LINK : FILE_REGULAR;
-    if (!host_stat(cleaning->directory, place, &info, err)) {
+    if (!host_stat(cleanup->directory, place, &info, err)) {
         return false;
     }
     if (info.kind != kind) {
         return true;
     }
-    return call_journal(cleaning->call,
-                        arena_join(cleaning->call->arena, cleaning->path, place, STR_EMPTY), err) &&
-           host_remove(cleaning->directory, place, err);
+    return call_journal(cleanup->call,
+                        arena_join(cleanup->call->arena, cleanup->path, place, STR_EMPTY), err) &&
+           host_remove(cleanup->directory, place, err);
 }
 
 /* A directory that contains other files is kept. */
-static bool remove_empty(StampCleanup *cleaning, Str path, Error *err)
+static bool remove_empty(StampCleanup *cleanup, Str path, Error *err)
 {
-    Str place = staged_path(cleaning->call->arena, path), *names;
+    Str place = staged_path(cleanup->call->arena, path), *names;
     FileInfo info;
     uint32_t count = 0;
-    if (!host_stat(cleaning->directory, place, &info, err)) {
+    if (!host_stat(cleanup->directory, place, &info, err)) {
         return false;
     }
     if (info.kind != FILE_DIRECTORY) {
         return true;
     }
-    if (!host_list(cleaning->directory, cleaning->call->arena, place, 1, &names, &count, err)) {
+    if (!host_list(cleanup->directory, cleanup->call->arena, place, 1, &names, &count, err)) {
         return err->kind == ERROR_LIMIT;
     }
-    return count > 0 || host_remove(cleaning->directory, place, err);
+    return count > 0 || host_remove(cleanup->directory, place, err);
 }
 
 /* Sorts in reverse, so that the content of a directory precedes the directory. */
@@ -283,18 +283,18 @@ static int compare_backwards(const void *a, const void *b)
     return str_compare(*(const Str *)b, *(const Str *)a);
 }
 
-bool clean_members(StampCleanup *cleaning, const Stamp *stamps, uint32_t count, Error *err)
+bool clean_members(StampCleanup *cleanup, const Stamp *stamps, uint32_t count, Error *err)
 {
     VEC(Str) directories = { 0 };
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t j = 0; j < stamps[i].count; j++) {
             const StagedMember *old = &stamps[i].members[j];
-            if (!is_other_stamp(cleaning, old)) {
+            if (!is_other_stamp(cleanup, old)) {
                 continue;
             }
             if (old->kind == MEMBER_DIRECTORY) {
-                VEC_PUSH(cleaning->call->arena, &directories, old->path);
-            } else if (!remove_one(cleaning, old, err)) {
+                VEC_PUSH(cleanup->call->arena, &directories, old->path);
+            } else if (!remove_one(cleanup, old, err)) {
                 return false;
             }
         }
@@ -303,7 +303,7 @@ bool clean_members(StampCleanup *cleaning, const Stamp *stamps, uint32_t count, 
         qsort(directories.items, directories.len, sizeof(Str), compare_backwards);
     }
     for (uint32_t i = 0; i < directories.len; i++) {
-        if (!remove_empty(cleaning, directories.items[i], err)) {
+        if (!remove_empty(cleanup, directories.items[i], err)) {
             return false;
         }
     }

@@ -44,10 +44,10 @@ MUST_CHECK bool other_stamps_read(Host *directory, Arena *arena, Str own, OtherS
 /* Records in these stamps which members are about to be replaced by another archive, so that they
  * are no longer attributed to their archives. Members for which `keeps` returns true are not
  * replaced. */
-MUST_CHECK bool other_stamps_overwrite(OtherStamps *formers, Host *directory, Call *call,
+MUST_CHECK bool other_stamps_overwrite(OtherStamps *others, Host *directory, Call *call,
                                        const StrMap *members, MemberFilter keeps, Error *err);
 /* Removes their stamps. */
-MUST_CHECK bool other_stamps_remove(const OtherStamps *formers, Host *directory, Error *err);
+MUST_CHECK bool other_stamps_remove(const OtherStamps *others, Host *directory, Error *err);
 
 /* Removes members of earlier archives that the current one does not have. */
 typedef struct StampCleanup {

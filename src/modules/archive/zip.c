@@ -280,12 +280,12 @@ static bool inflate_some(Zip *zip, z_stream *stream, Content *content, bool *end
     stream->next_out = (Bytef *)zip->out;
     stream->avail_out = CHUNK_SIZE;
     int result = inflate(stream, Z_NO_FLUSH);
-    size_t made = CHUNK_SIZE - stream->avail_out;
+    size_t produced = CHUNK_SIZE - stream->avail_out;
     *ended = result == Z_STREAM_END;
     if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR) {
         return invalid(err, "a member is damaged");
     }
-    return content_write(content, zip->out, made, err);
+    return content_write(content, zip->out, produced, err);
 }
 
 static bool copy_deflated(Zip *zip, uint64_t at, uint64_t packed, Content *content, Error *err)

@@ -71,13 +71,13 @@ static bool put_line(Edit *edit, const LineMatches *matches, Str line, Error *er
 
 static void drop_lines(Edit *edit, const LineMatches *matches, bool by_text, Str line)
 {
-    uint32_t kept = 0;
+    uint32_t remaining = 0;
     for (uint32_t i = 0; i < edit->lines.len; i++) {
         if (!matches->items[i] && !(by_text && str_eq(edit->lines.items[i], line))) {
-            edit->lines.items[kept++] = edit->lines.items[i];
+            edit->lines.items[remaining++] = edit->lines.items[i];
         }
     }
-    edit->lines.len = kept;
+    edit->lines.len = remaining;
 }
 
 static bool check_pattern(Call *call, const char *param, Error *err)

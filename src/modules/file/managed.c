@@ -39,7 +39,7 @@ static bool is_safe(Str path)
     return true;
 }
 
-static bool read_published(Call *call, Value entry, bool alone, Target *target, Error *err)
+static bool read_published(Call *call, Value entry, bool only_entry, Target *target, Error *err)
 {
     const Value *path = value_get(entry, STR("path"));
     const Value *mode = value_get(entry, STR("mode"));
@@ -54,7 +54,7 @@ static bool read_published(Call *call, Value entry, bool alone, Target *target, 
     place = into ? str_slice(place, 0, place.len - 1) : place;
     FileInfo info = { .kind = FILE_ABSENT };
     bool is_single =
-        !into && alone && single != NULL && single->kind == VALUE_BOOL && single->boolean;
+        !into && only_entry && single != NULL && single->kind == VALUE_BOOL && single->boolean;
     if (is_single && !host_stat(call->host, place, &info, err)) {
         return false;
     }

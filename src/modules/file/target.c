@@ -387,7 +387,7 @@ bool target_compare(Call *call, Target *target, bool several, Outcome *outcome, 
                     Error *err)
 {
     ArenaMark mark = arena_mark(call->arena);
-    bool looked = target->has_old;
+    bool had_content = target->has_old;
     if (!read_current(call, target, err)) {
         return false;
     }
@@ -419,7 +419,7 @@ bool target_compare(Call *call, Target *target, bool several, Outcome *outcome, 
     }
     if (same_content) {
         target->old = STR_EMPTY;
-        if (!looked) {
+        if (!had_content) {
             arena_release(call->arena,
                           mark); /* free it: a thousand unchanged files must not use memory */
         }

@@ -78,10 +78,10 @@ static bool verify_params(Call *call, Error *err)
 CALL_VERIFY(cloned_verify, verify_params)
 
 /* If an earlier step of the plan creates it, the outcome is unknown. */
-static bool is_created_later(Outcome *outcome, bool comes)
+static bool is_created_later(Outcome *outcome, bool created_later)
 {
-    outcome->changed = outcome->unknown = comes;
-    return comes;
+    outcome->changed = outcome->unknown = created_later;
+    return created_later;
 }
 
 /* The repository cannot be read, but an earlier step may create what is missing: the repository
@@ -96,20 +96,21 @@ static bool remote_created_later(Call *call, const Clone *clone)
            call_report_missing(call, "repo", "path", STR("/root/.ssh/"));
 }
 
-static bool check_prerequisites(Call *call, bool *comes, Error *err)
+static bool check_prerequisites(Call *call, bool *created_later, Error *err)
 {
     Account ignored;
     Str user = call_str(call, "user");
-    *comes = false;
+    *created_later = false;
     if (!tool_exists(call, "git")) {
-        *comes = call_report_missing_program(call, "git");
-        return *comes || error_set(err, ERROR_NOT_FOUND, "git not found (package git)");
+        *created_later = call_report_missing_program(call, "git");
+        return *created_later || error_set(err, ERROR_NOT_FOUND, "git not found (package git)");
     }
     if (user.len == 0 || host_find_account(call->host, call->arena, user, &ignored, err)) {
         return true;
     }
-    *comes = err->kind == ERROR_NOT_FOUND && call_report_missing(call, "user", "user", user);
-    return *comes;
+    *created_later =
+        err->kind == ERROR_NOT_FOUND && call_report_missing(call, "user", "user", user);
+    return *created_later;
 }
 
 static bool find_wanted(Call *call, Clone *clone, Error *err)
@@ -354,11 +355,11 @@ static bool cloned_check(Call *call, Outcome *outcome, Error *err)
     if (!read_params(call, clone, err) || !check_destination(call, clone, err)) {
         return false;
     }
-    bool comes;
-    if (!check_prerequisites(call, &comes, err)) {
+    bool created_later;
+    if (!check_prerequisites(call, &created_later, err)) {
         return false;
     }
-    if (comes) {
+    if (created_later) {
         return is_created_later(outcome, true);
     }
     return clone->exists ? check_existing(call, clone, outcome, err)
@@ -374,7 +375,7 @@ static bool fetch_all(Clone *clone, Error *err)
 }
 
 /* The local ref for a fetched ref. */
-static Str tracked(Arena *arena, Str name)
+static Str local_ref(Arena *arena, Str name)
 {
     Str branch = git_branch_of(name);
     if (branch.len > 0) {
@@ -420,22 +421,22 @@ static bool fetch_commit(Call *call, Clone *clone, Error *err)
     Str commit = clone->wanted.commit;
     const char *object =
         arena_copy_c(call->arena, arena_join(call->arena, commit, STR("^{commit}"), STR_EMPTY));
-    bool there;
+    bool exists;
     Error ignored;
-    if (!has_commit(clone, object, &there, err)) {
+    if (!has_commit(clone, object, &exists, err)) {
         return false;
     }
-    if (there) {
+    if (exists) {
         return true;
     }
     bool shallow = call_int(call, "depth", 0) > 0;
     if (shallow && fetch_one(call, clone, commit, STR_EMPTY, &ignored)) {
         return true;
     }
-    if (!fetch_all(clone, err) || !has_commit(clone, object, &there, err)) {
+    if (!fetch_all(clone, err) || !has_commit(clone, object, &exists, err)) {
         return false;
     }
-    if (!there && !fetch_one(call, clone, commit, STR_EMPTY, &ignored)) {
+    if (!exists && !fetch_one(call, clone, commit, STR_EMPTY, &ignored)) {
         return error_set(err, ERROR_NOT_FOUND, "the repository has no commit %" STR_FMT,
                          STR_ARG(commit));
     }
@@ -448,16 +449,16 @@ static bool fetch(Call *call, Clone *clone, Error *err)
     if (name.len == 0) {
         return fetch_commit(call, clone, err);
     }
-    Str to = tracked(call->arena, name);
-    bool alone = call_int(call, "depth", 0) > 0 || str_eq(to, STR("refs/eden/fetched"));
-    return alone ? fetch_one(call, clone, name, to, err) : fetch_all(clone, err);
+    Str to = local_ref(call->arena, name);
+    bool fetches_one = call_int(call, "depth", 0) > 0 || str_eq(to, STR("refs/eden/fetched"));
+    return fetches_one ? fetch_one(call, clone, name, to, err) : fetch_all(clone, err);
 }
 
 static bool check_out(Call *call, Clone *clone, Error *err)
 {
     Git *git = &clone->git;
     Str name = clone->wanted.name;
-    Str from = name.len == 0 ? clone->wanted.commit : tracked(call->arena, name);
+    Str from = name.len == 0 ? clone->wanted.commit : local_ref(call->arena, name);
     Str branch = git_branch_of(name), commit;
     const char *object =
         arena_copy_c(call->arena, arena_join(call->arena, from, STR("^{commit}"), STR_EMPTY));
@@ -499,7 +500,7 @@ static bool update_modules(Call *call, Clone *clone, Error *err)
            git_run(&clone->git, tool_args_end(call, &args), NULL, err);
 }
 
-static bool populate(Call *call, Clone *clone, Error *err)
+static bool fetch_and_check_out(Call *call, Clone *clone, Error *err)
 {
     return fetch(call, clone, err) && check_out(call, clone, err) &&
            update_modules(call, clone, err);
@@ -512,7 +513,7 @@ static bool clone_into_draft(Call *call, Clone *clone, Str draft, Error *err)
     return GIT_RUN(git, NULL, err, "init", "--quiet", "--initial-branch=main") &&
            GIT_RUN(git, NULL, err, "remote", "add", "--", "origin",
                    arena_copy_c(call->arena, clone->address)) &&
-           populate(call, clone, err);
+           fetch_and_check_out(call, clone, err);
 }
 
 static bool create_draft(Call *call, Clone *clone, Str draft, Error *err)

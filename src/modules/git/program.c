@@ -214,12 +214,12 @@ static bool set_failure(Git *git, const Tool *tool, const ProcessResult *result,
         tool_failure(git->call, tool, result, err);
         return error_wrap(err, "git %s", what);
     }
-    bool asks =
+    bool is_password_withheld =
         call_has(git->call, "password") && str_starts(message, STR("could not read Username for "));
     const char *hint = str_starts(message, STR("Host key verification failed"))
                            ? "; use a step 'ssh.known_host' to add the host key"
-                       : asks ? "; 'password' is sent only to the server of 'repo'"
-                              : "";
+                       : is_password_withheld ? "; 'password' is sent only to the server of 'repo'"
+                                              : "";
     return error_set(err, ERROR_OS, "git %s: %" STR_FMT "%s", what, STR_ARG(message), hint);
 }
 

@@ -276,8 +276,8 @@ static bool check_digest(Call *call, const Download *download, const Transfer *t
                      (long long)transfer->size, STR_ARG(shown_url(call)), STR_ARG(hint));
 }
 
-static bool populate(Call *call, const Download *download, HostWriter *writer, Str *digest,
-                     Error *err)
+static bool download_to(Call *call, const Download *download, HostWriter *writer, Str *digest,
+                        Error *err)
 {
     const Target *target = &download->target;
     const FileInfo *before = &target->before;
@@ -336,7 +336,7 @@ static bool fetch(Call *call, const Download *download, Outcome *outcome, Error 
         !host_writer_open(call->host, draft, &writer, err)) {
         return false;
     }
-    if (populate(call, download, writer, &digest, err) &&
+    if (download_to(call, download, writer, &digest, err) &&
         install(call, download, draft, digest, outcome, err)) {
         return true;
     }

@@ -130,7 +130,7 @@ static bool can_dump_header(Call *call)
 
 static const char *const argv[] = { "curl", "--disable", "--config", "-", NULL };
 
-static bool drop(void *context, Str piece)
+static bool discard_output(void *context, Str piece)
 {
     (void)context;
     (void)piece;
@@ -155,7 +155,7 @@ bool transfer_probe(Call *call, const Request *request, Error *err)
     Tool tool = { .argv = argv,
                   .input = request_options(call->arena, &transfer.request),
                   .timeout_ms = PROBE_MS,
-                  .take = drop,
+                  .take = discard_output,
                   .line = read_status,
                   .line_context = &status };
     if (!tool_run(call, &tool, &result, err)) {

@@ -169,7 +169,7 @@ static bool apt_list_names(Call *call, Str *out, Error *err)
     return tool_run_checked(call, tool_args_end(call, &args), out, err);
 }
 
-static int64_t later(int64_t a, int64_t b)
+static int64_t max_ms(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
@@ -178,8 +178,8 @@ static int64_t changed_ms(Call *call, Str path)
 {
     FileInfo info;
     Error err;
-    bool there = host_stat(call->host, path, &info, &err) && info.kind != FILE_ABSENT;
-    return there ? info.mtime_ns / 1000000 : 0;
+    bool exists = host_stat(call->host, path, &info, &err) && info.kind != FILE_ABSENT;
+    return exists ? info.mtime_ns / 1000000 : 0;
 }
 
 static int64_t sources_time(Call *call)
@@ -188,13 +188,13 @@ static int64_t sources_time(Call *call)
     uint32_t count;
     Error err;
     int64_t newest =
-        later(changed_ms(call, STR("/etc/apt/sources.list")), changed_ms(call, STR(SOURCES_PATH)));
+        max_ms(changed_ms(call, STR("/etc/apt/sources.list")), changed_ms(call, STR(SOURCES_PATH)));
     if (!host_list(call->host, call->arena, STR(SOURCES_PATH), FILES_MAX, &names, &count, &err)) {
         return newest;
     }
     for (uint32_t i = 0; i < count; i++) {
         Str path = arena_format(call->arena, SOURCES_PATH "/%" STR_FMT, STR_ARG(names[i]));
-        newest = later(newest, changed_ms(call, path));
+        newest = max_ms(newest, changed_ms(call, path));
     }
     return newest;
 }
@@ -213,8 +213,8 @@ static int64_t apt_index_time(Call *call)
     for (uint32_t i = 0; i < count; i++) {
         has_one = has_one || str_ends(names[i], STR("Release"));
     }
-    int64_t newest = later(
-        later(changed_ms(call, STR(LISTS_PATH)), changed_ms(call, STR(LISTS_PATH "/partial"))),
+    int64_t newest = max_ms(
+        max_ms(changed_ms(call, STR(LISTS_PATH)), changed_ms(call, STR(LISTS_PATH "/partial"))),
         changed_ms(call, STR("/var/lib/apt/periodic/update-success-stamp")));
     return has_one && newest > sources_time(call) ? newest : 0;
 }
@@ -242,7 +242,7 @@ static const char *const *environment(Call *call, bool replaces)
     return env.items;
 }
 
-static void begin(Call *call, ToolArgs *args, int64_t lock_ms)
+static void begin_arguments(Call *call, ToolArgs *args, int64_t lock_ms)
 {
     tool_arg(call, args, STR("apt-get"));
     tool_arg(call, args, STR("-q"));
@@ -264,7 +264,7 @@ static void add_conffiles(Call *call, ToolArgs *args, const char *option, bool r
     tool_arg(call, args, policy);
 }
 
-static const char *verb(const PackageChange *change)
+static const char *operation_name(const PackageChange *change)
 {
     switch (change->operation) {
     case PACKAGES_INSTALL: return "install";
@@ -276,7 +276,7 @@ static const char *verb(const PackageChange *change)
 
 static void add_items(Call *call, ToolArgs *args, const PackageChange *change)
 {
-    tool_arg(call, args, str_from_c(verb(change)));
+    tool_arg(call, args, str_from_c(operation_name(change)));
     if (change->operation == PACKAGES_UPGRADE) {
         if (!change->full) {
             tool_arg(call, args, STR("--with-new-pkgs"));
@@ -306,7 +306,7 @@ static void add_options(Call *call, ToolArgs *args, const PackageChange *change)
 static bool apt_change(Call *call, const PackageChange *change, ProcessResult *result, Error *err)
 {
     ToolArgs args = { 0 };
-    begin(call, &args, change->lock_ms);
+    begin_arguments(call, &args, change->lock_ms);
     add_conffiles(call, &args, "-oDpkg::Options::=", change->replace_conffiles);
     add_options(call, &args, change);
     /* Otherwise apt would also list unused dependencies as removals. */
@@ -336,7 +336,7 @@ static bool apt_simulate(Call *call, const PackageChange *change, Map *changes, 
 {
     ToolArgs args = { 0 };
     ProcessResult result;
-    begin(call, &args, 0);
+    begin_arguments(call, &args, 0);
     add_quiet_cache(call, &args);
     tool_arg(call, &args, STR("-oDir::Log::Planner=/dev/null"));
     tool_arg(call, &args, STR("--simulate"));
@@ -373,7 +373,7 @@ static bool apt_repair(Call *call, const PackageChange *like, Error *err)
         return false;
     }
     ToolArgs more = { 0 };
-    begin(call, &more, like->lock_ms);
+    begin_arguments(call, &more, like->lock_ms);
     add_conffiles(call, &more, "-oDpkg::Options::=", like->replace_conffiles);
     tool_arg(call, &more, STR("--fix-broken"));
     tool_arg(call, &more, STR("--no-remove"));
@@ -416,9 +416,9 @@ static bool apt_was_locked(Str output)
 /* If a key is missing, apt reports the source as unsigned and names the key only in a warning. */
 static Str missing_key(Str output)
 {
-    Str mark = STR("NO_PUBKEY ");
-    size_t at = str_find(output, mark, 0);
-    Str key = at == STR_NOT_FOUND ? STR_EMPTY : str_from_offset(output, at + mark.len);
+    Str mark_packages = STR("NO_PUBKEY ");
+    size_t at = str_find(output, mark_packages, 0);
+    Str key = at == STR_NOT_FOUND ? STR_EMPTY : str_from_offset(output, at + mark_packages.len);
     size_t len = 0;
     while (len < key.len && ascii_is_name(key.data[len])) {
         len++;
@@ -430,7 +430,7 @@ static bool apt_refresh(Call *call, int64_t timeout_ms, Error *err)
 {
     ToolArgs args = { 0 };
     ProcessResult result;
-    begin(call, &args, 0);
+    begin_arguments(call, &args, 0);
     /* Otherwise an unreachable source is only a warning. */
     tool_arg(call, &args, STR("-oAPT::Update::Error-Mode=any"));
     tool_arg(call, &args, STR("update"));
@@ -450,7 +450,7 @@ static bool apt_refresh(Call *call, int64_t timeout_ms, Error *err)
 
 /* --- Marks ----------------------------------------------------------------------------------- */
 
-static bool mark(Call *call, const char *how, const Str *names, uint32_t count, Error *err)
+static bool mark_packages(Call *call, const char *how, const Str *names, uint32_t count, Error *err)
 {
     ToolArgs args = { 0 };
     tool_arg(call, &args, STR("apt-mark"));
@@ -463,12 +463,12 @@ static bool mark(Call *call, const char *how, const Str *names, uint32_t count, 
 
 static bool apt_hold(Call *call, const Str *names, uint32_t count, bool held, Error *err)
 {
-    return mark(call, held ? "hold" : "unhold", names, count, err);
+    return mark_packages(call, held ? "hold" : "unhold", names, count, err);
 }
 
 static bool apt_mark_manual(Call *call, const Str *names, uint32_t count, Error *err)
 {
-    return mark(call, "manual", names, count, err);
+    return mark_packages(call, "manual", names, count, err);
 }
 
 const PackageBackend backend_apt = {

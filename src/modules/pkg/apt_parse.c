@@ -141,7 +141,7 @@ void dpkg_status_read(PackageDatabase *into, Str status, const Str *updates, uin
         read_records(&scratch, updates[i], &records);
     }
     Str native = native_arch(&records);
-    into->own_suffix = arena_format(&into->arena, ":%" STR_FMT, STR_ARG(native));
+    into->native_suffix = arena_format(&into->arena, ":%" STR_FMT, STR_ARG(native));
     for (uint32_t i = 0; i < records.len; i++) {
         add_record(into, &records.items[i], native);
     }

@@ -119,7 +119,7 @@ bool package_program_refresh(Call *call, const PackageBackend *backend, ToolArgs
 }
 
 /* "'apt-get upgrade' (process 812)" */
-static Str holder_words(Arena *arena, const LockHolder *holder)
+static Str holder_text(Arena *arena, const LockHolder *holder)
 {
     if (holder->pid == 0) {
         return STR("a process in another container");
@@ -135,7 +135,7 @@ bool package_holder_find(Call *call, const Str *paths, size_t count, LockHolderF
     for (size_t i = 0; i < count; i++) {
         LockHolder holder;
         if (find(call->host, call->arena, paths[i], &holder)) {
-            *out = (PackageHolder){ holder_words(call->arena, &holder), paths[i] };
+            *out = (PackageHolder){ holder_text(call->arena, &holder), paths[i] };
             return true;
         }
     }

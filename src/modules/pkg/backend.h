@@ -51,8 +51,8 @@ typedef struct PackageOffer {
 
 /* The process that holds the package manager's lock. */
 typedef struct PackageHolder {
-    Str who;  /* "'apt-get upgrade' (process 812)" */
-    Str what; /* path of the lock */
+    Str process;   /* "'apt-get upgrade' (process 812)" */
+    Str lock_path; /* path of the lock */
 } PackageHolder;
 
 struct PackageBackend {

@@ -16,8 +16,8 @@ PackageDatabase *database_new(void)
     atomic_init(&database->references, 1);
     str_map_init(&database->packages, &database->arena);
     str_map_init(&database->provided, &database->arena);
-    database->asked = ARENA_NEW(&database->arena, StrMap);
-    str_map_init(database->asked, &database->arena);
+    database->provides_cache = ARENA_NEW(&database->arena, StrMap);
+    str_map_init(database->provides_cache, &database->arena);
     return database;
 }
 
@@ -56,7 +56,7 @@ void database_add_provided(PackageDatabase *database, Str name, const Package *p
 
 Str database_name(const PackageDatabase *database, Str name)
 {
-    Str suffix = database->own_suffix;
+    Str suffix = database->native_suffix;
     return suffix.len > 1 && str_ends(name, suffix) ? str_slice(name, 0, name.len - suffix.len)
                                                     : name;
 }
@@ -152,10 +152,11 @@ bool database_is_provided(Call *call, const PackageBackend *backend,
     }
     Shared *shared = host_shared(call->host);
     (void)shared_lock(shared, &databases_kind);
-    const char *answer = str_map_find(database->asked, name);
+    const char *answer = str_map_find(database->provides_cache, name);
     if (answer == NULL) {
         answer = backend->is_provided(call, name) ? yes : no;
-        str_map_put(database->asked, arena_copy(database->asked->arena, name), (void *)answer);
+        str_map_put(database->provides_cache, arena_copy(database->provides_cache->arena, name),
+                    (void *)answer);
     }
     shared_unlock(shared, &databases_kind);
     return answer == yes;

@@ -46,10 +46,10 @@ typedef struct PackageDatabase {
     Arena arena;
     atomic_uint references;
     Fingerprint fingerprint;
-    StrMap packages;  /* name to Package */
-    StrMap provided;  /* name to the installed Package that provides it */
-    StrMap *asked;    /* results of database_is_provided; used by one thread at a time */
-    Str own_suffix;   /* ":amd64": optional suffix of names of native packages; empty: none */
+    StrMap packages;        /* name to Package */
+    StrMap provided;        /* name to the installed Package that provides it */
+    StrMap *provides_cache; /* results of database_is_provided; used by one thread at a time */
+    Str native_suffix;      /* ":amd64": optional suffix of names of native packages; empty: none */
     bool interrupted; /* the package manager was killed, or left packages partially installed */
     Str interruption; /* "dpkg was interrupted" */
 } PackageDatabase;

@@ -28,7 +28,7 @@ static bool dnf_read(Call *call, PackageDatabase *into, Error *err)
 /* --- Running dnf ----------------------------------------------------------------------------- */
 
 /* dnf must not wait for the lock itself: we do that, and report the holder. */
-static void begin(Call *call, ToolArgs *args)
+static void begin_arguments(Call *call, ToolArgs *args)
 {
     tool_arg(call, args, STR("dnf"));
     tool_arg(call, args, STR("-y"));
@@ -44,7 +44,7 @@ static bool run_query(Call *call, const ToolArgs *question, Str *out, Error *err
     if (!scratch_make(call, &scratch, err)) {
         return false;
     }
-    begin(call, &args);
+    begin_arguments(call, &args);
     tool_arg(call, &args, STR("-q"));
     tool_arg(call, &args,
              arena_format(call->arena, "--setopt=logdir=%" STR_FMT, STR_ARG(scratch.path)));
@@ -88,7 +88,7 @@ static bool dnf_find_upgrades(Call *call, bool full, Map *changes, Error *err)
 static bool dnf_change(Call *call, const PackageChange *change, ProcessResult *result, Error *err)
 {
     ToolArgs args = { 0 };
-    begin(call, &args);
+    begin_arguments(call, &args);
     if (change->set_recommends) {
         tool_arg(call, &args,
                  change->recommends ? STR("--setopt=install_weak_deps=1")
@@ -141,7 +141,7 @@ static bool dnf_was_locked(Str output)
 static bool dnf_refresh(Call *call, int64_t timeout_ms, Error *err)
 {
     ToolArgs args = { 0 };
-    begin(call, &args);
+    begin_arguments(call, &args);
     tool_arg(call, &args, STR("--refresh"));
     tool_arg(call, &args, STR("makecache"));
     return package_program_refresh(call, &backend_dnf, &args, timeout_ms, err);
@@ -150,7 +150,7 @@ static bool dnf_refresh(Call *call, int64_t timeout_ms, Error *err)
 static bool dnf_hold(Call *call, const Str *names, uint32_t count, bool held, Error *err)
 {
     ToolArgs args = { 0 };
-    begin(call, &args);
+    begin_arguments(call, &args);
     tool_arg(call, &args, STR("versionlock"));
     tool_arg(call, &args, held ? STR("add") : STR("delete"));
     package_program_add_names(call, &args, names, count);

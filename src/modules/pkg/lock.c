@@ -30,12 +30,12 @@ static bool fail_wait(Call *call, const PackageHolder *holder, int64_t waited_us
 {
     if (call_canceled(call)) {
         return error_set(err, ERROR_UNAVAILABLE, "canceled while waiting for %" STR_FMT,
-                         STR_ARG(holder->who));
+                         STR_ARG(holder->process));
     }
     return error_set(err, ERROR_TIMEOUT,
                      "%" STR_FMT " holds %" STR_FMT
                      " and did not release it within %.0f s; 'lock_timeout' sets how long to wait",
-                     STR_ARG(holder->who), STR_ARG(holder->what), (double)waited_us / 1e6);
+                     STR_ARG(holder->process), STR_ARG(holder->lock_path), (double)waited_us / 1e6);
 }
 
 static bool wait_for_holder(Call *call, const PackageBackend *backend, int64_t deadline_us,
@@ -47,10 +47,11 @@ static bool wait_for_holder(Call *call, const PackageBackend *backend, int64_t d
     while (backend->find_holder(call, &holder)) {
         Error canceled;
         int64_t now_us = clock_monotonic_us();
-        if (!str_eq(shown, holder.who)) {
-            shown = holder.who;
-            call_report_wait(call, arena_format(call->arena, "%" STR_FMT " holds %" STR_FMT,
-                                                STR_ARG(holder.who), STR_ARG(holder.what)));
+        if (!str_eq(shown, holder.process)) {
+            shown = holder.process;
+            call_report_wait(call,
+                             arena_format(call->arena, "%" STR_FMT " holds %" STR_FMT,
+                                          STR_ARG(holder.process), STR_ARG(holder.lock_path)));
         }
         if (now_us >= deadline_us || !call_sleep(call, POLL_INTERVAL_MS, &canceled)) {
             return fail_wait(call, &holder, now_us - start_us, err);

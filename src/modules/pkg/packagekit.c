@@ -113,7 +113,7 @@ static bool wait_for_end(Call *call, Bus *bus, int64_t timeout_ms, PkResult *ans
 }
 
 /* Non-interactive, and in the foreground, since the step waits for it. */
-static bool begin(Call *call, Bus *bus, Str *path, Error *err)
+static bool begin_transaction(Call *call, Bus *bus, Str *path, Error *err)
 {
     static const Str hints[] = { STR("locale=C.UTF-8"), STR("interactive=false"),
                                  STR("background=false") };
@@ -147,7 +147,7 @@ static void cancel(Call *call, Bus *bus, Str path)
 static bool transact_on(Call *call, Bus *bus, BusCall start, int64_t timeout_ms, PkResult *answer,
                         Error *err)
 {
-    if (!begin(call, bus, &start.path, err)) {
+    if (!begin_transaction(call, bus, &start.path, err)) {
         return error_wrap(err, "PackageKit");
     }
     if (!bus_call(bus, &start, transaction_timeout(call, BUS_TIMEOUT_MS), call->arena, NULL, err)) {
@@ -381,9 +381,9 @@ static bool find_ids(Call *call, const PackageChange *change, Ids *ids, Str *mis
         const PackageItem *item = &change->items[i];
         const PkPackage *package =
             pk_package_find(&answer.packages, item->name, item->version, !installs);
-        bool there =
+        bool installed =
             installs && pk_package_find(&answer.packages, item->name, item->version, true) != NULL;
-        if (there) {
+        if (installed) {
             continue;
         }
         if (package == NULL) {

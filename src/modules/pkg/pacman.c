@@ -118,7 +118,7 @@ static void pacman_list_needs(Arena *arena, const Package *package, List *names)
 
 /* --- Running pacman -------------------------------------------------------------------------- */
 
-static void begin(Call *call, ToolArgs *args, const char *operation)
+static void begin_arguments(Call *call, ToolArgs *args, const char *operation)
 {
     tool_arg(call, args, STR("pacman"));
     tool_arg(call, args, STR("--noconfirm"));
@@ -131,7 +131,7 @@ static bool pacman_find_offers(Call *call, PackageOffer *offers, uint32_t count,
 {
     ToolArgs args = { 0 };
     ProcessResult result;
-    begin(call, &args, "-Si");
+    begin_arguments(call, &args, "-Si");
     package_program_add_offers(call, &args, offers, count);
     Tool tool = { .argv = tool_args_end(call, &args) };
     if (!tool_run(call, &tool, &result, err)) {
@@ -153,7 +153,7 @@ static bool pacman_find_upgrades(Call *call, bool full, Map *changes, Error *err
 {
     ToolArgs args = { 0 };
     ProcessResult result;
-    begin(call, &args, "-Qu");
+    begin_arguments(call, &args, "-Qu");
     Tool tool = { .argv = tool_args_end(call, &args) };
     if (!tool_run(call, &tool, &result, err)) {
         return false;
@@ -170,9 +170,9 @@ static bool pacman_change(Call *call, const PackageChange *change, ProcessResult
 {
     ToolArgs args = { 0 };
     switch (change->operation) {
-    case PACKAGES_INSTALL: begin(call, &args, "-S"); break;
-    case PACKAGES_REMOVE: begin(call, &args, change->purge ? "-Rcn" : "-Rc"); break;
-    case PACKAGES_UPGRADE: begin(call, &args, "-Su"); break;
+    case PACKAGES_INSTALL: begin_arguments(call, &args, "-S"); break;
+    case PACKAGES_REMOVE: begin_arguments(call, &args, change->purge ? "-Rcn" : "-Rc"); break;
+    case PACKAGES_UPGRADE: begin_arguments(call, &args, "-Su"); break;
     }
     if (change->allow_removals) {
         /* Inverts the default answer (no) to the question with this number,
@@ -266,7 +266,7 @@ static bool pacman_was_locked(Str output)
 static bool pacman_refresh(Call *call, int64_t timeout_ms, Error *err)
 {
     ToolArgs args = { 0 };
-    begin(call, &args, "-Sy");
+    begin_arguments(call, &args, "-Sy");
     return package_program_refresh(call, &backend_pacman, &args, timeout_ms, err);
 }
 
@@ -296,7 +296,7 @@ static bool pacman_hold(Call *call, const Str *names, uint32_t count, bool held,
 static bool pacman_mark_manual(Call *call, const Str *names, uint32_t count, Error *err)
 {
     ToolArgs args = { 0 };
-    begin(call, &args, "-D");
+    begin_arguments(call, &args, "-D");
     tool_arg(call, &args, STR("--asexplicit"));
     tool_arg(call, &args, STR("--"));
     package_program_add_names(call, &args, names, count);

@@ -97,7 +97,7 @@ void rpm_list_read(PackageDatabase *into, Str text)
     Arena *arena = &into->arena;
     Str native = native_arch(arena, text);
     Row row;
-    into->own_suffix = arena_format(arena, ".%" STR_FMT, STR_ARG(native));
+    into->native_suffix = arena_format(arena, ".%" STR_FMT, STR_ARG(native));
     while (next_row(&text, &row)) {
         Package package = { .name = row.name,
                             .version = rpm_version(arena, row.epoch, row.version),
@@ -234,10 +234,11 @@ static Str attribute(Str element, const char *name)
 {
     Str wanted = str_from_c(name);
     for (size_t at = 0; (at = str_find(element, wanted, at)) != STR_NOT_FOUND; at++) {
-        Str behind = str_from_offset(element, at + wanted.len);
-        if (at > 0 && ascii_is_space(element.data[at - 1]) && str_starts(behind, STR("=\""))) {
-            behind = str_from_offset(behind, 2);
-            return str_slice(behind, 0, str_find(behind, STR("\""), 0));
+        Str rest_of_element = str_from_offset(element, at + wanted.len);
+        if (at > 0 && ascii_is_space(element.data[at - 1]) &&
+            str_starts(rest_of_element, STR("=\""))) {
+            rest_of_element = str_from_offset(rest_of_element, 2);
+            return str_slice(rest_of_element, 0, str_find(rest_of_element, STR("\""), 0));
         }
     }
     return STR_EMPTY;

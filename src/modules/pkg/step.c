@@ -108,7 +108,7 @@ bool package_step_verify(Arena *arena, const Action *action, const Value *params
     return verify_names(arena, action, params, at, err);
 }
 
-static bool flag(const Call *call, const char *name)
+static bool flag_param(const Call *call, const char *name)
 {
     return has_param(call, name) && call_bool(call, name);
 }
@@ -116,13 +116,13 @@ static bool flag(const Call *call, const char *name)
 bool package_step_options(Call *call, PackageStep *out, Error *err)
 {
     PackageStep *step = out;
-    step->purge = flag(call, "purge");
-    step->allow_downgrade = flag(call, "allow_downgrade");
-    step->allow_removals = flag(call, "allow_removals");
+    step->purge = flag_param(call, "purge");
+    step->allow_downgrade = flag_param(call, "allow_downgrade");
+    step->allow_removals = flag_param(call, "allow_removals");
     step->replace_conffiles =
         has_param(call, "conffiles") && str_eq(call_str(call, "conffiles"), STR("replace"));
     step->set_recommends = has_param(call, "recommends") && call_has(call, "recommends");
-    step->recommends = flag(call, "recommends");
+    step->recommends = flag_param(call, "recommends");
     step->refresh = !has_param(call, "refresh") || !call_has(call, "refresh") ? REFRESH_WHEN_NEEDED
                     : call_bool(call, "refresh")                              ? REFRESH_ALWAYS
                                                                               : REFRESH_NEVER;

@@ -262,15 +262,15 @@ static bool prepare(Batch *batch, Error *err)
 
 typedef VEC(Member *) Members;
 
-static Members open_members(Batch *batch, const Members *of)
+static Members unfinished_members(Batch *batch, const Members *of)
 {
-    Members open = { 0 };
+    Members unfinished = { 0 };
     for (uint32_t i = 0; i < of->len; i++) {
         if (!of->items[i]->merged->failed && !member_is_met(batch, of->items[i])) {
-            VEC_PUSH(batch->call.arena, &open, of->items[i]);
+            VEC_PUSH(batch->call.arena, &unfinished, of->items[i]);
         }
     }
-    return open;
+    return unfinished;
 }
 
 typedef VEC(PackageItem) Items;
@@ -322,7 +322,7 @@ static Str unmet_name(Batch *batch, const Member *member)
     return STR_EMPTY;
 }
 
-static void explain(Batch *batch, Member *member, const ProcessResult *result, Error *err)
+static void explain_failure(Batch *batch, Member *member, const ProcessResult *result, Error *err)
 {
     Call *call = member->merged->call;
     Str name = unmet_name(batch, member);
@@ -349,7 +349,7 @@ static void explain(Batch *batch, Member *member, const ProcessResult *result, E
 static void fail_with_output(Batch *batch, Member *member, const ProcessResult *result)
 {
     Error err;
-    explain(batch, member, result, &err);
+    explain_failure(batch, member, result, &err);
     Outcome *outcome = member->merged->outcome;
     Str out = result->out;
     outcome->out =
@@ -428,7 +428,7 @@ static bool is_suspect(Batch *batch, const Member *member, Str output)
     return false;
 }
 
-static void attempt(Batch *batch, const Members *wanted);
+static void try_members(Batch *batch, const Members *wanted);
 
 /* Members that are not blamed are retried first, together. If none or all are blamed, bisects until
  * the failing member is found; usually it is one among many. */
@@ -445,8 +445,8 @@ static void retry_in_parts(Batch *batch, const Members *members, Str output)
             VEC_PUSH(batch->call.arena, &parts[i >= members->len / 2], members->items[i]);
         }
     }
-    attempt(batch, &parts[0]);
-    attempt(batch, &parts[1]);
+    try_members(batch, &parts[0]);
+    try_members(batch, &parts[1]);
 }
 
 /* Completes the installation of packages that a failed transaction left partially installed, since
@@ -463,9 +463,9 @@ static void repair_after(Batch *batch)
     batch->repair_failed = turn.repair_failed;
 }
 
-static void attempt(Batch *batch, const Members *wanted)
+static void try_members(Batch *batch, const Members *wanted)
 {
-    Members members = open_members(batch, wanted);
+    Members members = unfinished_members(batch, wanted);
     ProcessResult result;
     if (members.len == 0) {
         return;
@@ -475,19 +475,19 @@ static void attempt(Batch *batch, const Members *wanted)
     if (!run_members(batch, &members, &result)) {
         return;
     }
-    Members open = open_members(batch, &members);
-    if (open.len > 1 && !common && result.ending == PROCESS_EXITED &&
+    Members unfinished = unfinished_members(batch, &members);
+    if (unfinished.len > 1 && !common && result.ending == PROCESS_EXITED &&
         !call_canceled(&batch->call)) {
         repair_after(batch);
-        retry_in_parts(batch, &open, result.out);
+        retry_in_parts(batch, &unfinished, result.out);
         return;
     }
-    for (uint32_t i = 0; i < open.len; i++) {
-        fail_with_output(batch, open.items[i], &result);
+    for (uint32_t i = 0; i < unfinished.len; i++) {
+        fail_with_output(batch, unfinished.items[i], &result);
     }
     /* A conflict of one package does not affect the others. */
-    if (open.len == 1 && open.items[0]->merged->error->kind != ERROR_CONFLICT) {
-        note_failure(batch, open.items[0]->merged->error);
+    if (unfinished.len == 1 && unfinished.items[0]->merged->error->kind != ERROR_CONFLICT) {
+        note_failure(batch, unfinished.items[0]->merged->error);
     }
 }
 
@@ -626,7 +626,7 @@ static void mark_manual(Batch *batch)
     }
 }
 
-static void conclude(Batch *batch)
+static void set_outcomes(Batch *batch)
 {
     note_all_changes(batch);
     if (batch->options.operation == PACKAGES_INSTALL) {
@@ -666,8 +666,8 @@ static void run_batch(Batch *batch)
         for (uint32_t i = 0; i < batch->count; i++) {
             VEC_PUSH(batch->call.arena, &all, &batch->members[i]);
         }
-        attempt(batch, &all);
-        conclude(batch);
+        try_members(batch, &all);
+        set_outcomes(batch);
     } else {
         fail_all(batch, &err);
     }
@@ -686,7 +686,7 @@ static bool can_batch(const PackageStep *a, const PackageStep *b)
            a->set_recommends == b->set_recommends && a->recommends == b->recommends;
 }
 
-static int64_t longer(int64_t a, int64_t b)
+static int64_t longer_timeout(int64_t a, int64_t b)
 {
     return a <= 0 || b <= 0 ? 0 : a > b ? a : b;
 }
@@ -706,7 +706,8 @@ static Batch take_batch(Member *left, uint32_t *count)
         }
         batch.members[batch.count++] = left[i];
         lock_ms = left[i].step->lock_ms > lock_ms ? left[i].step->lock_ms : lock_ms;
-        batch.call.timeout_ms = longer(batch.call.timeout_ms, left[i].merged->call->timeout_ms);
+        batch.call.timeout_ms =
+            longer_timeout(batch.call.timeout_ms, left[i].merged->call->timeout_ms);
     }
     *count = rest;
     batch.options = package_step_change(like);

@@ -296,7 +296,7 @@ static bool is_pattern(Str text)
     return true;
 }
 
-static bool refuse(Str text, Error *err)
+static bool fail_version(Str text, Error *err)
 {
     return error_set(
         err, ERROR_INVALID,
@@ -312,7 +312,7 @@ static bool parse_terms(Str text, VersionSpec *out, Error *err)
         VersionRelation relation;
         term = str_trim(term);
         if (!read_relation(&term, &relation) || !is_version(term)) {
-            return refuse(text, err);
+            return fail_version(text, err);
         }
         if (out->term_count == VERSION_TERMS_MAX) {
             return error_set(err, ERROR_INVALID, "a version can have at most %d comparisons",
@@ -330,7 +330,7 @@ bool version_spec_parse(Str text, VersionSpec *out, Error *err)
     Str rest = spec.text;
     VersionRelation relation;
     if (rest.len == 0) {
-        return refuse(rest, err);
+        return fail_version(rest, err);
     }
     if (read_relation(&rest, &relation)) {
         if (!parse_terms(spec.text, &spec, err)) {
@@ -340,11 +340,11 @@ bool version_spec_parse(Str text, VersionSpec *out, Error *err)
         spec.text = STR_EMPTY;
     } else if (glob_is_pattern(spec.text)) {
         if (!is_pattern(spec.text)) {
-            return refuse(spec.text, err);
+            return fail_version(spec.text, err);
         }
         spec.pattern = spec.text;
     } else if (!is_version(spec.text)) {
-        return refuse(spec.text, err);
+        return fail_version(spec.text, err);
     } else {
         spec.term_count = 1;
         spec.terms[0].relation = VERSION_EQUAL;
@@ -362,7 +362,7 @@ static Str without_epoch(Str version)
 
 static int compare_with(const VersionOrder *order, Str version, Str wanted)
 {
-    bool bare = order->epoch_may_lack && str_find(wanted, STR(":"), 0) == STR_NOT_FOUND;
+    bool bare = order->epoch_is_optional && str_find(wanted, STR(":"), 0) == STR_NOT_FOUND;
     return order->compare(bare ? without_epoch(version) : version, wanted);
 }
 
@@ -383,7 +383,7 @@ bool version_spec_accepts(const VersionSpec *spec, const VersionOrder *order, St
 {
     if (spec->pattern.len > 0) {
         return glob_match(spec->pattern, version) ||
-               (order->epoch_may_lack && glob_match(spec->pattern, without_epoch(version)));
+               (order->epoch_is_optional && glob_match(spec->pattern, without_epoch(version)));
     }
     for (uint32_t i = 0; i < spec->term_count; i++) {
         int difference = compare_with(order, version, spec->terms[i].version);

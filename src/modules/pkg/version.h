@@ -19,7 +19,7 @@ int version_compare_alpm(Str a, Str b);
 typedef struct VersionOrder {
     VersionCompare compare;
     /* A requested version without an epoch matches any epoch: "1.2" matches "3:1.2". */
-    bool epoch_may_lack;
+    bool epoch_is_optional;
 } VersionOrder;
 
 typedef enum VersionRelation {

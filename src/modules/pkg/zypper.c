@@ -37,11 +37,11 @@ static bool zypper_read(Call *call, PackageDatabase *into, Error *err)
 
 /* --- Running zypper -------------------------------------------------------------------------- */
 
-static void begin(Call *call, ToolArgs *args, bool asks)
+static void begin_arguments(Call *call, ToolArgs *args, bool is_query)
 {
     tool_arg(call, args, STR("zypper"));
     tool_arg(call, args, STR("--non-interactive"));
-    if (asks) {
+    if (is_query) {
         tool_arg(call, args, STR("--xmlout"));
         tool_arg(call, args, STR("--no-refresh"));
     }
@@ -69,7 +69,7 @@ static bool zypper_find_offers(Call *call, PackageOffer *offers, uint32_t count,
 {
     ToolArgs args = { 0 };
     Str out;
-    begin(call, &args, true);
+    begin_arguments(call, &args, true);
     tool_arg(call, &args, STR("search"));
     tool_arg(call, &args, STR("--details"));
     tool_arg(call, &args, STR("--match-exact"));
@@ -86,7 +86,7 @@ static bool zypper_find_upgrades(Call *call, bool full, Map *changes, Error *err
 {
     ToolArgs args = { 0 };
     Str out;
-    begin(call, &args, true);
+    begin_arguments(call, &args, true);
     tool_arg(call, &args, STR("list-updates"));
     tool_arg(call, &args, STR("--type=package"));
     if (!run_query(call, &args, &out, err)) {
@@ -116,7 +116,7 @@ static bool zypper_change(Call *call, const PackageChange *change, ProcessResult
                           Error *err)
 {
     ToolArgs args = { 0 };
-    begin(call, &args, false);
+    begin_arguments(call, &args, false);
     switch (change->operation) {
     case PACKAGES_INSTALL: add_install(call, &args, change); break;
     case PACKAGES_REMOVE:
@@ -160,7 +160,7 @@ static bool zypper_was_locked(Str output)
 static bool zypper_refresh(Call *call, int64_t timeout_ms, Error *err)
 {
     ToolArgs args = { 0 };
-    begin(call, &args, false);
+    begin_arguments(call, &args, false);
     tool_arg(call, &args, STR("refresh"));
     return package_program_refresh(call, &backend_zypper, &args, timeout_ms, err);
 }
@@ -168,7 +168,7 @@ static bool zypper_refresh(Call *call, int64_t timeout_ms, Error *err)
 static bool zypper_hold(Call *call, const Str *names, uint32_t count, bool held, Error *err)
 {
     ToolArgs args = { 0 };
-    begin(call, &args, false);
+    begin_arguments(call, &args, false);
     tool_arg(call, &args, held ? STR("addlock") : STR("removelock"));
     tool_arg(call, &args, STR("--"));
     package_program_add_names(call, &args, names, count);

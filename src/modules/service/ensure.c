@@ -139,7 +139,7 @@ static bool suggest(Manager *manager, Str name, Error *err)
 }
 
 /* Adds information to the error that may help to fix it. Always returns false. */
-static bool explain(Manager *manager, const Ensure *ensure, Outcome *outcome, Error *err)
+static bool add_hints(Manager *manager, const Ensure *ensure, Outcome *outcome, Error *err)
 {
     const UnitStatus *unit = &ensure->state.unit;
     if (err->kind == ERROR_NOT_FOUND) {
@@ -180,7 +180,7 @@ static bool check_live(Call *call, Ensure *ensure, Outcome *outcome, Error *err)
                            err)) {
         return false;
     }
-    return decide(call, ensure, err) || explain(&manager, ensure, outcome, err);
+    return decide(call, ensure, err) || add_hints(&manager, ensure, outcome, err);
 }
 
 static bool check_root(Call *call, Ensure *ensure, Error *err)
@@ -276,7 +276,7 @@ static void report_triggers(Manager *manager, const UnitStatus *unit, Outcome *o
     }
 }
 
-static bool act(Manager *manager, Ensure *ensure, Outcome *outcome, Error *err)
+static bool run_job(Manager *manager, Ensure *ensure, Outcome *outcome, Error *err)
 {
     UnitStatus *unit = &ensure->state.unit;
     if (!unit_job_run(manager, unit, ensure->plan.job, ensure->request.timeouts, outcome, err)) {
@@ -303,7 +303,7 @@ bool ensure_apply(Call *call, Outcome *outcome, Error *err)
     AUTO_CLEAR(Manager) manager;
     return manager_open(call, &manager, err) && change_files(&manager, ensure, outcome, err) &&
            confirm_files(&manager, ensure, err) &&
-           (!ensure->plan.has_job || act(&manager, ensure, outcome, err));
+           (!ensure->plan.has_job || run_job(&manager, ensure, outcome, err));
 }
 
 /* --- Reactions ------------------------------------------------------------------------------- */

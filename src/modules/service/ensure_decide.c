@@ -186,14 +186,14 @@ bool ensure_decide(const ServiceRequest *request, const ServiceState *found, boo
 {
     *out = (ServicePlan){ 0 };
     const UnitStatus *unit = &found->unit;
-    bool looked = unit->load.len > 0;
-    bool absent = looked ? str_eq(unit->load, STR("not-found")) && unit_is_stopped(unit)
-                         : found->file_state.len == 0;
+    bool was_queried = unit->load.len > 0;
+    bool absent = was_queried ? str_eq(unit->load, STR("not-found")) && unit_is_stopped(unit)
+                              : found->file_state.len == 0;
     if (absent && !file_state_is_masked(found->file_state)) {
         return decide_missing(request, planning, out, err);
     }
     return decide_files(request, found, out, err) &&
-           (!looked || decide_state(request, unit, out, err));
+           (!was_queried || decide_state(request, unit, out, err));
 }
 
 bool service_plan_is_empty(const ServicePlan *plan)
@@ -242,22 +242,22 @@ void ensure_describe(Call *call, const ServiceRequest *request, const ServiceSta
                                         [UNIT_RESTART] = "restarted",
                                         [UNIT_RELOAD] = "reloaded" };
     Buf comment = buf_make_in(call->arena, BUF_UNLIMITED);
-    bool looked = found->unit.load.len > 0;
-    bool gone = looked && str_eq(found->unit.load, STR("not-found"));
+    bool was_queried = found->unit.load.len > 0;
+    bool is_missing = was_queried && str_eq(found->unit.load, STR("not-found"));
     outcome->changed = !service_plan_is_empty(plan);
     describe_files(call, found, plan, outcome, &comment);
-    outcome->state = looked ? unit_state(&found->unit) : STR_EMPTY;
+    outcome->state = was_queried ? unit_state(&found->unit) : STR_EMPTY;
     if (plan->has_job) {
         outcome_change(
             call, outcome, "state",
-            gone ? value_string(STR("absent")) : value_string(outcome->state),
+            is_missing ? value_string(STR("absent")) : value_string(outcome->state),
             value_string(str_from_c(plan->job == UNIT_START ? "running" : done[plan->job])));
         put_word(&comment, done[plan->job]);
         outcome->state = plan->job == UNIT_STOP ? STR("stopped") : STR("running");
     }
-    if (comment.len == 0 && gone) {
+    if (comment.len == 0 && is_missing) {
         buf_put_c(&comment, "no such unit");
-    } else if (comment.len == 0 && looked) {
+    } else if (comment.len == 0 && was_queried) {
         buf_put_format(&comment, "%" STR_FMT "%s%" STR_FMT, STR_ARG(outcome->state),
                        found->file_state.len > 0 ? ", " : "", STR_ARG(found->file_state));
     } else if (comment.len == 0) {

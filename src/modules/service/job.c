@@ -189,7 +189,7 @@ static bool fail(JobRun *running, ErrorKind kind, Str why, Error *err)
     return false;
 }
 
-static bool fail_late(JobRun *running, Error *err)
+static bool fail_timeout(JobRun *running, Error *err)
 {
     const UnitStatus *unit = running->unit;
     return fail(running, ERROR_TIMEOUT,
@@ -203,7 +203,7 @@ static bool fail_late(JobRun *running, Error *err)
 
 /* --- Waiting --------------------------------------------------------------------------------- */
 
-static bool is_late(const JobRun *running)
+static bool deadline_passed(const JobRun *running)
 {
     return running->deadline_us >= 0 && clock_monotonic_us() >= running->deadline_us;
 }
@@ -233,7 +233,7 @@ static bool next_signal(JobRun *running, int64_t until_us, BusSignal *out, Error
     return true;
 }
 
-static bool expect_signals(JobRun *running, Error *err)
+static bool subscribe_signals(JobRun *running, Error *err)
 {
     Manager *manager = running->manager;
     BusMatch removed = { .service = SYSTEMD,
@@ -261,7 +261,7 @@ static bool reconnect(JobRun *running, Error *err)
 {
     Manager *manager = running->manager;
     return err->kind == ERROR_UNAVAILABLE && !call_canceled(manager->call) &&
-           manager_reopen(manager, err) && expect_signals(running, err);
+           manager_reopen(manager, err) && subscribe_signals(running, err);
 }
 
 static bool refresh_unit(JobRun *running, Error *err)
@@ -274,7 +274,7 @@ static bool refresh_unit(JobRun *running, Error *err)
 
 /* Waits for the end of the job. systemd signals it, except while it re-executes itself, so the unit
  * is also polled for a pending job. */
-static bool await_end(JobRun *running, Error *err)
+static bool wait_for_end(JobRun *running, Error *err)
 {
     for (;;) {
         BusSignal signal;
@@ -284,7 +284,7 @@ static bool await_end(JobRun *running, Error *err)
                 running->result = bus_text(bus_item(&signal.args, 3));
                 return true;
             }
-            if (!is_late(running)) {
+            if (!deadline_passed(running)) {
                 continue;
             }
         } else if (err->kind != ERROR_TIMEOUT && !reconnect(running, err)) {
@@ -296,8 +296,8 @@ static bool await_end(JobRun *running, Error *err)
         if (!running->unit->has_job) {
             return true;
         }
-        if (is_late(running)) {
-            return fail_late(running, err);
+        if (deadline_passed(running)) {
+            return fail_timeout(running, err);
         }
     }
 }
@@ -314,18 +314,18 @@ static bool is_inconclusive(const BusValue *more, const UnitStatus *unit)
 }
 
 /* Waits until the state has not changed for a while. A transitional state is waited out. */
-static bool await_stable(JobRun *running, int64_t until_us, Error *err)
+static bool wait_until_stable(JobRun *running, int64_t until_us, Error *err)
 {
     for (;;) {
         BusSignal signal;
         bool between = !unit_is_running(running->unit) && !unit_is_stopped(running->unit) &&
                        !unit_is_failing(running->unit);
-        bool over = clock_monotonic_us() >= until_us || is_late(running);
+        bool over = clock_monotonic_us() >= until_us || deadline_passed(running);
         if (!between && (over || !unit_is_running(running->unit))) {
             return true;
         }
-        if (between && is_late(running)) {
-            return fail_late(running, err);
+        if (between && deadline_passed(running)) {
+            return fail_timeout(running, err);
         }
         int64_t slice_us = clock_monotonic_us() + POLL_INTERVAL_MS * 1000;
         if (!next_signal(running, between || slice_us < until_us ? slice_us : until_us, &signal,
@@ -390,7 +390,7 @@ static bool check_started(JobRun *running, Error *err)
     }
     int64_t restarts = bus_integer(bus_find(&more, "NRestarts"));
     int64_t settle_us = is_inconclusive(&more, unit) ? running->timeouts.settle_ms * 1000 : 0;
-    if (!await_stable(running, clock_monotonic_us() + settle_us, err) ||
+    if (!wait_until_stable(running, clock_monotonic_us() + settle_us, err) ||
         !manager_get_properties(running->manager, unit, &more, err)) {
         return false;
     }
@@ -432,7 +432,7 @@ static bool check_result(JobRun *running, Error *err)
     if (running->job != UNIT_STOP) {
         return check_started(running, err);
     }
-    return await_stable(running, 0, err) &&
+    return wait_until_stable(running, 0, err) &&
            (unit_is_stopped(unit) || fail(running, ERROR_OS, STR("it is running again"), err));
 }
 
@@ -477,7 +477,7 @@ bool unit_job_run(Manager *manager, UnitStatus *unit, UnitJob job, JobTimeouts t
         .outcome = outcome,
     };
     BusValue reply;
-    if (!expect_signals(&running, err)) {
+    if (!subscribe_signals(&running, err)) {
         return false;
     }
     const BusValue args[] = { bus_string(unit->name), bus_string(STR("replace")) };
@@ -486,7 +486,7 @@ bool unit_job_run(Manager *manager, UnitStatus *unit, UnitJob job, JobTimeouts t
     }
     outcome->changed = true;
     running.path = bus_text(bus_item(&reply, 0));
-    bool ok = await_end(&running, err) && check_result(&running, err);
+    bool ok = wait_for_end(&running, err) && check_result(&running, err);
     bus_unsubscribe_all(manager->bus);
     return ok;
 }

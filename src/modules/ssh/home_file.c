@@ -7,7 +7,7 @@ enum {
     SSH_DIRECTORY_MODE = 0700
 };
 
-static bool refuse(const HomeFile *file, Str path, const char *what, Error *err)
+static bool fail_unsafe(const HomeFile *file, Str path, const char *what, Error *err)
 {
     return error_set(err, ERROR_DENIED, "%" STR_FMT " %s; refusing to use it for user %u",
                      STR_ARG(path), what, file->uid);
@@ -17,7 +17,7 @@ static bool refuse(const HomeFile *file, Str path, const char *what, Error *err)
 static bool check_owner(const HomeFile *file, Str path, const FileInfo *info, Error *err)
 {
     return info->uid == file->uid || info->uid == 0 ||
-           refuse(file, path, "belongs to another user", err);
+           fail_unsafe(file, path, "belongs to another user", err);
 }
 
 static bool check_home(HomeFile *file, Str home, Error *err)
@@ -35,10 +35,10 @@ static bool check_home(HomeFile *file, Str home, Error *err)
         return true;
     }
     if (info.kind != FILE_DIRECTORY) {
-        return refuse(file, home,
-                      info.kind == FILE_LINK ? "is a symlink, not the home directory itself"
-                                             : "is not a directory",
-                      err);
+        return fail_unsafe(file, home,
+                           info.kind == FILE_LINK ? "is a symlink, not the home directory itself"
+                                                  : "is not a directory",
+                           err);
     }
     return check_owner(file, home, &info, err) &&
            host_open_below(call->host, home, &file->home_root, err);
@@ -70,16 +70,16 @@ static bool check_ssh_directory(HomeFile *file, Error *err)
         return true;
     }
     if (file->ssh_directory.kind != FILE_DIRECTORY) {
-        return refuse(file, shown,
-                      file->ssh_directory.kind == FILE_LINK ? "is a link" : "is not a directory",
-                      err);
+        return fail_unsafe(
+            file, shown, file->ssh_directory.kind == FILE_LINK ? "is a link" : "is not a directory",
+            err);
     }
     if (!host_open_below(file->home_root, SSH_DIRECTORY, &file->ssh_root, err) ||
         !host_stat(file->ssh_root, STR("/"), &file->ssh_directory, err) ||
         !check_owner(file, shown, &file->ssh_directory, err) || !is_hidden(file, &hidden, err)) {
         return false;
     }
-    return !hidden || refuse(file, shown, "is a private directory of another user", err);
+    return !hidden || fail_unsafe(file, shown, "is a private directory of another user", err);
 }
 
 static bool check_file(HomeFile *file, Error *err)
@@ -96,8 +96,8 @@ static bool check_file(HomeFile *file, Error *err)
         return true;
     }
     if (file->file.kind != FILE_REGULAR) {
-        return refuse(file, file->display_path,
-                      file->file.kind == FILE_LINK ? "is a link" : "is not a file", err);
+        return fail_unsafe(file, file->display_path,
+                           file->file.kind == FILE_LINK ? "is a link" : "is not a file", err);
     }
     if (file->file.size > CONTENT_MAX) {
         return error_set(err, ERROR_LIMIT, "%" STR_FMT ": larger than %d bytes",
@@ -109,7 +109,7 @@ static bool check_file(HomeFile *file, Error *err)
     /* If the user has moved a private file of root here, copying it would make it readable for the
      * user. */
     if (file->file.uid != file->uid && (file->file.mode & S_IROTH) == 0) {
-        return refuse(file, file->display_path, "is a private file of another user", err);
+        return fail_unsafe(file, file->display_path, "is a private file of another user", err);
     }
     return check_owner(file, file->display_path, &file->file, err);
 }
@@ -142,10 +142,11 @@ bool home_file_open(Call *call, Str user, Str name, HomeFile *out, Error *err)
 bool home_file_created_later(HomeFile *file, Error *err)
 {
     Call *call = file->call;
-    bool comes = file->home.len > 0
-                     ? call_report_missing(call, "user", "path", file->home)
-                     : call_report_missing(call, "user", "user", call_str(call, "user"));
-    return comes || error_set(err, ERROR_NOT_FOUND, "%" STR_FMT, STR_ARG(file->missing_reason));
+    bool created_later = file->home.len > 0
+                             ? call_report_missing(call, "user", "path", file->home)
+                             : call_report_missing(call, "user", "user", call_str(call, "user"));
+    return created_later ||
+           error_set(err, ERROR_NOT_FOUND, "%" STR_FMT, STR_ARG(file->missing_reason));
 }
 
 bool home_file_open_system(Call *call, Str path, HomeFile *out, Error *err)

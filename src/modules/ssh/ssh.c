@@ -327,12 +327,12 @@ static Str edit_hosts(Call *call, HostChange *change, Str content)
         SshKey found;
         Str rest = line, names = ssh_next_word(&rest);
         /* Lines with a marker are about certificate authorities and revoked keys. */
-        bool meant = names.len > 0 && names.data[0] != '#' && names.data[0] != '@' &&
-                     has_token(arena, names, change->token) && ssh_key_parse_rest(rest, &found) &&
-                     applies_to(change, &found);
-        if (meant && !placed && ssh_key_same(&found, &change->key)) {
+        bool matches = names.len > 0 && names.data[0] != '#' && names.data[0] != '@' &&
+                       has_token(arena, names, change->token) && ssh_key_parse_rest(rest, &found) &&
+                       applies_to(change, &found);
+        if (matches && !placed && ssh_key_same(&found, &change->key)) {
             placed = true;
-        } else if (meant) {
+        } else if (matches) {
             change->before = value_string(ssh_key_words(call, &found));
             change->edited = true;
             line = strip_line(arena, names, rest, change->token);
