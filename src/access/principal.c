@@ -9,12 +9,12 @@ DEFINE_ENUM_NAMES(
     [PRINCIPAL_CERTIFICATE] = "certificate", [PRINCIPAL_SESSION] = "session",
     [PRINCIPAL_NODE] = "node", [PRINCIPAL_JOIN] = "join", [PRINCIPAL_SOURCE] = "source")
 
-void principal_set_label(const char *kind, const char *id, const char *name, Principal *out)
+void principal_set_label(const char *kind, const char *id, const char *label, Principal *out)
 {
     AUTO_CLEAR(Buf) quoted = buf_make(BUF_UNLIMITED);
-    if (name[0] != '\0') {
+    if (label[0] != '\0') {
         buf_put_char(&quoted, ' ');
-        json_text_put(&quoted, str_from_c(name));
+        json_text_put(&quoted, str_from_c(label));
     }
     snprintf(out->who, sizeof out->who, "%s:%s%" STR_FMT, kind, id, STR_ARG(buf_str(&quoted)));
 }

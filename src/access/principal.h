@@ -39,9 +39,9 @@ typedef struct Principal {
     int64_t expires_ms; /* invalid from then on; 0: never */
 } Principal;
 
-/* Sets `who`. `said` is the name that a user gave the credential, and may be empty: it is quoted,
- * so that it cannot be mistaken for anything else. */
-void principal_set_label(const char *kind, const char *id, const char *name, Principal *out);
+/* Sets `who`. `label` is the name that a user gave the credential, or empty. It is quoted, so that
+ * it cannot be mistaken for anything else. */
+void principal_set_label(const char *kind, const char *id, const char *label, Principal *out);
 /* Describes an operator on the Unix socket, who has all permissions. `user` is the name of the uid,
  * or empty if unknown. */
 void principal_local(Str user, uint32_t uid, Principal *out);

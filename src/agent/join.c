@@ -27,7 +27,7 @@ struct NodeJoin {
     Joining joining;
     Pin key;
     TlsContext *tls;
-    HttpCall *start_call;
+    HttpCall *call;
     char nonce[JOIN_NONCE_TEXT + 1];
     int64_t requested_ms; /* wall clock time of the request */
     LoopTimer timer;
@@ -75,7 +75,7 @@ static void wait_as(NodeJoin *join, NodeJoinState state, const char *why, int64_
     loop_timer_start(&join->timer, delay_ms);
     if (is_new && join->options.waits != NULL) {
         join->options.waits(join->options.context, &(NodeJoinWait){ .state = state,
-                                                                    .name = join->joining.name,
+                                                                    .label = join->joining.label,
                                                                     .key = join->key,
                                                                     .claim = claim_of(join),
                                                                     .why = join->why });
@@ -108,7 +108,7 @@ static void wait_unreachable(NodeJoin *join, const char *why)
 
 static JoinParams params_of(const NodeJoin *join)
 {
-    return (JoinParams){ .name = str_from_c(join->joining.name),
+    return (JoinParams){ .label = str_from_c(join->joining.label),
                          .ca = join->joining.ca,
                          .token = join->options.token,
                          .key = join->joining.key,
@@ -134,8 +134,8 @@ static void make_state(Arena *arena, const NodeJoin *join, const JoinReply *repl
 
 /* The file that makes the machine a node is written last; the files needed for a retry are removed
  * after it. */
-static bool keep(NodeJoin *join, Arena *arena, const JoinAdmission *admission,
-                 const NodeState *state, Error *err)
+static bool save_admission(NodeJoin *join, Arena *arena, const JoinAdmission *admission,
+                           const NodeState *state, Error *err)
 {
     if (!credential_save(&join->agent, AGENT_CREDENTIAL, join->joining.key, admission->chain,
                          err) ||
@@ -158,14 +158,14 @@ static void admitted(NodeJoin *join, Arena *arena, const JoinReply *reply)
         error_set(&err, ERROR_DENIED,
                   "the server admitted this machine, but its CA is not trusted here; join with "
                   "--ca-pin, or remove '%s' on the server and approve it there with --ssh",
-                  join->joining.name);
+                  join->joining.label);
         finish(join, NULL, &err);
         return;
     }
     bool ok = join_reply_accept(arena, reply, &params, join->nonce, &admission, &err);
     if (ok) {
         make_state(arena, join, reply, &admission, &state);
-        ok = keep(join, arena, &admission, &state, &err);
+        ok = save_admission(join, arena, &admission, &state, &err);
     }
     finish(join, ok ? &state : NULL, &err);
 }
@@ -174,7 +174,7 @@ static void admitted(NodeJoin *join, Arena *arena, const JoinReply *reply)
  * replaces that of the handshake: the clocks agree, and the certificate is valid at this time. */
 static bool check_time(const NodeJoin *join, Arena *arena, int64_t server_ms, Error *err)
 {
-    const TlsPeer *peer = &http_call_peer(join->start_call)->tls;
+    const TlsPeer *peer = &http_call_peer(join->call)->tls;
     int64_t server_s = server_ms / 1000;
     if (!join_clocks_check(server_ms, loop_wall_ms(join->options.loop), JOIN_SKEW_MS, err)) {
         return false;
@@ -269,8 +269,8 @@ static void call_done(void *context, const HttpResponse *response, const Error *
 
 static void start_call(NodeJoin *join, const char *method, const char *target, Str body)
 {
-    http_call_free(TAKE(join->start_call));
-    join->start_call =
+    http_call_free(TAKE(join->call));
+    join->call =
         http_call_new(&(HttpCallOptions){ .loop = join->options.loop,
                                           .address = join->options.server,
                                           .tls = join->tls,
@@ -382,7 +382,7 @@ static bool prepare_key(NodeJoin *join, Error *err)
     P256Public public;
     Error why;
     bool should_continue =
-        joining_load(&join->directory, joining, &why) && str_eq_c(options->name, joining->name) &&
+        joining_load(&join->directory, joining, &why) && str_eq_c(options->label, joining->label) &&
         str_eq_c(buf_str(&server), joining->server) &&
         (options->ca_is_unknown ? joining->is_claim : pin_equal(&options->ca, &joining->ca));
     join->has_ca = should_continue || !options->ca_is_unknown;
@@ -396,7 +396,7 @@ static bool prepare_key(NodeJoin *join, Error *err)
         joining_clear(joining);
         joining_drop(&join->directory);
         *joining = (Joining){ .ca = options->ca, .is_claim = options->ca_is_unknown };
-        snprintf(joining->name, sizeof joining->name, "%" STR_FMT, STR_ARG(options->name));
+        snprintf(joining->label, sizeof joining->label, "%" STR_FMT, STR_ARG(options->label));
         snprintf(joining->server, sizeof joining->server, "%" STR_FMT, STR_ARG(buf_str(&server)));
         if (!p256_private_make(&joining->key, err) ||
             (join->has_ca && !joining_save(&join->directory, joining, err))) {
@@ -425,7 +425,7 @@ static bool prepare_tls(NodeJoin *join, Error *err)
 bool node_join_new(const NodeJoinOptions *options, NodeJoin **out, Error *err)
 {
     BUG_IF(options->ca_is_unknown && options->token != NULL);
-    if (!node_name_check(options->name, err)) {
+    if (!node_name_check(options->label, err)) {
         return false;
     }
     NodeJoin *join = memory_new(sizeof *join);
@@ -454,7 +454,7 @@ void node_join_free(NodeJoin *join)
         return;
     }
     loop_timer_stop(&join->timer);
-    http_call_free(join->start_call);
+    http_call_free(join->call);
     tls_context_free(join->tls);
     joining_clear(&join->joining);
     token_clear(&join->token);

@@ -50,7 +50,7 @@ static void retry(RunUpload *upload)
 
 /* --- Reading ---------------------------------------------------------------------------------- */
 
-/* Reads the complete lines within `bytes` at the offset, and counts them. */
+/* Reads the complete lines of a range of the file, and counts them. */
 static bool read_bytes(const RunUpload *upload, size_t max, Arena *arena, Str *out, bool *has_more,
                        uint64_t *count, Error *err)
 {

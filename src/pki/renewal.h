@@ -5,7 +5,7 @@
 #include "pki/certificate.h"
 
 typedef enum RenewalState {
-    RENEWAL_WAIT,    /* until `at_ms` */
+    RENEWAL_WAIT,    /* until `due_ms` */
     RENEWAL_DUE,     /* now */
     RENEWAL_EXPIRED, /* too late: the node must join again */
     RENEWAL_EARLY,   /* not valid yet: this machine's clock is behind, or was ahead */

@@ -87,10 +87,10 @@ typedef struct VersionDraft {
 
 /* `is_new` is false if a valid version with these files exists. */
 typedef void VersionsCreated(void *context, Str name, bool is_new, const Error *err);
-/* Validates and records a version; everything is copied. Those who create versions take turns, by
- * `by` of their drafts. If there are too many versions, the oldest unused
- * one is deleted. Fails with ERROR_CONFLICT if blobs are missing, ERROR_INVALID if it is not a
- * site, ERROR_LIMIT if all versions are used. */
+/* Validates and records a version; everything is copied. Callers take turns, identified by
+ * `requested_by`. If there are too many versions, the oldest unused one is deleted. Fails with
+ * ERROR_CONFLICT if blobs are missing, ERROR_INVALID if it is not a site, ERROR_LIMIT if all
+ * versions are used. */
 void versions_create(Versions *versions, const VersionDraft *draft, VersionsCreated *done,
                      void *context);
 
