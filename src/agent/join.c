@@ -75,7 +75,7 @@ static void wait_as(NodeJoin *join, NodeJoinState state, const char *why, int64_
     loop_timer_start(&join->timer, delay_ms);
     if (is_new && join->options.waits != NULL) {
         join->options.waits(join->options.context, &(NodeJoinWait){ .state = state,
-                                                                    .label = join->joining.label,
+                                                                    .name = join->joining.name,
                                                                     .key = join->key,
                                                                     .claim = claim_of(join),
                                                                     .why = join->why });
@@ -108,7 +108,7 @@ static void wait_unreachable(NodeJoin *join, const char *why)
 
 static JoinParams params_of(const NodeJoin *join)
 {
-    return (JoinParams){ .label = str_from_c(join->joining.label),
+    return (JoinParams){ .name = str_from_c(join->joining.name),
                          .ca = join->joining.ca,
                          .token = join->options.token,
                          .key = join->joining.key,
@@ -158,7 +158,7 @@ static void admitted(NodeJoin *join, Arena *arena, const JoinReply *reply)
         error_set(&err, ERROR_DENIED,
                   "the server admitted this machine, but its CA is not trusted here; join with "
                   "--ca-pin, or remove '%s' on the server and approve it there with --ssh",
-                  join->joining.label);
+                  join->joining.name);
         finish(join, NULL, &err);
         return;
     }
@@ -382,7 +382,7 @@ static bool prepare_key(NodeJoin *join, Error *err)
     P256Public public;
     Error why;
     bool should_continue =
-        joining_load(&join->directory, joining, &why) && str_eq_c(options->label, joining->label) &&
+        joining_load(&join->directory, joining, &why) && str_eq_c(options->name, joining->name) &&
         str_eq_c(buf_str(&server), joining->server) &&
         (options->ca_is_unknown ? joining->is_claim : pin_equal(&options->ca, &joining->ca));
     join->has_ca = should_continue || !options->ca_is_unknown;
@@ -396,7 +396,7 @@ static bool prepare_key(NodeJoin *join, Error *err)
         joining_clear(joining);
         joining_drop(&join->directory);
         *joining = (Joining){ .ca = options->ca, .is_claim = options->ca_is_unknown };
-        snprintf(joining->label, sizeof joining->label, "%" STR_FMT, STR_ARG(options->label));
+        snprintf(joining->name, sizeof joining->name, "%" STR_FMT, STR_ARG(options->name));
         snprintf(joining->server, sizeof joining->server, "%" STR_FMT, STR_ARG(buf_str(&server)));
         if (!p256_private_make(&joining->key, err) ||
             (join->has_ca && !joining_save(&join->directory, joining, err))) {
@@ -425,7 +425,7 @@ static bool prepare_tls(NodeJoin *join, Error *err)
 bool node_join_new(const NodeJoinOptions *options, NodeJoin **out, Error *err)
 {
     BUG_IF(options->ca_is_unknown && options->token != NULL);
-    if (!node_name_check(options->label, err)) {
+    if (!node_name_check(options->name, err)) {
         return false;
     }
     NodeJoin *join = memory_new(sizeof *join);
