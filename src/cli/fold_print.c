@@ -262,9 +262,9 @@ static void put_markdown_detail(Comment *comment, const MatrixDetail *detail)
     buf_put(out, STR("\n</details>\n"));
 }
 
-/* Removes what was appended since `start` if the comment is now too long. Counts bytes; the number
- * of characters cannot be larger. */
-static bool undo_if_too_long(Comment *comment, size_t start, size_t max)
+/* Returns whether the comment is still short enough; if not, removes what was appended since
+ * `start`. Counts bytes; the number of characters cannot be larger. */
+static bool fits_or_undo(Comment *comment, size_t start, size_t max)
 {
     bool fits = comment->out->len <= max;
     comment->out->len = fits ? comment->out->len : start;
@@ -284,7 +284,7 @@ static void put_names(Comment *comment, const FoldSection *section)
         buf_put(out, STR("\n\n</details>\n"));
     }
     if (section->nodes.len > 1 &&
-        (out->len == start || !undo_if_too_long(comment, start, COMMENT_MAX))) {
+        (out->len == start || !fits_or_undo(comment, start, COMMENT_MAX))) {
         buf_put(out, STR("\nOn "));
         markup_put_markdown(out, run_fold_names(fold, comment->arena, section, NAMES_SHOWN));
         buf_put_char(out, '\n');
@@ -303,11 +303,11 @@ static void put_section(Comment *comment, const FoldSection *section)
     for (uint32_t i = 0; i < section->details.len; i++) {
         size_t from = out->len;
         put_markdown_detail(comment, &fold->matrix.details.items[section->details.items[i]]);
-        omitted += !undo_if_too_long(comment, from, COMMENT_MAX - OTHERS_MAX);
+        omitted += !fits_or_undo(comment, from, COMMENT_MAX - OTHERS_MAX);
     }
     put_names(comment, section);
     if (omitted == section->details.len ||
-        !undo_if_too_long(comment, start, COMMENT_MAX - OTHERS_MAX / 2)) {
+        !fits_or_undo(comment, start, COMMENT_MAX - OTHERS_MAX / 2)) {
         out->len = start;
         omitted = section->details.len;
     }
@@ -343,7 +343,7 @@ static void put_others(Comment *comment, const List *nodes)
             markup_put_markdown(out, what);
         }
         buf_put_char(out, '\n');
-        if (count == NODES_SHOWN || !undo_if_too_long(comment, start, COMMENT_MAX)) {
+        if (count == NODES_SHOWN || !fits_or_undo(comment, start, COMMENT_MAX)) {
             out->len = start;
             comment->nodes_omitted++;
         } else {

@@ -34,8 +34,8 @@ static Value find(const ComparedRun *side, Str node)
     return index > 0 ? side->nodes->items[index - 1] : value_null();
 }
 
-/* Equal changes have equal digests. Errors are compared too, because failed steps are not part of a
- * digest. */
+/* Equal changes have equal digests. Errors are compared too, because a failed step may not have
+ * changed anything. */
 static bool are_equal(Value a, Value b)
 {
     static const char *const keys[] = { "outcome", "digest", "step", "code", "error" };

@@ -76,7 +76,7 @@ static bool is_document_path(Str path)
     return in_directory || str_eq(path, STR("config.yaml"));
 }
 
-/* Sets `part` if `directory` is a site. */
+/* Sets `out` if `root` is the directory of a site and `below` is the path of a document in it. */
 static bool is_part(Arena *arena, Str root, Str below, SitePart *out)
 {
     const char *directory = arena_copy_c(arena, root);
