@@ -300,6 +300,41 @@ int64_t change_written(const Change *change)
     return change->written;
 }
 
+/* --- Requests -------------------------------------------------------------------------------- */
+
+void *change_request_new(size_t size, const ClusterStore *cluster_store, ClusterDone *done,
+                         void *context)
+{
+    ChangeRequest *request = memory_new(size);
+    request->cluster_store = *cluster_store;
+    arena_init(&request->arena, ARENA_UNLIMITED);
+    request->done = done;
+    request->context = context;
+    return request;
+}
+
+void change_request_end(ChangeRequest *request, const Error *err)
+{
+    request->done(request->context, err);
+    arena_clear(&request->arena);
+    free(request);
+}
+
+static void request_done(void *context, Change *change, const Error *err)
+{
+    change_request_end(context, err);
+}
+
+void change_request_start(ChangeRequest *request, const ChangeSpec *spec)
+{
+    Change *change;
+    ChangeSpec full = *spec;
+    full.cluster_store = request->cluster_store;
+    full.done = request_done;
+    full.context = request;
+    change_start(&full, &change);
+}
+
 /* --- Marker records -------------------------------------------------------------------------- */
 
 typedef struct Grants {

@@ -57,6 +57,25 @@ void change_delete_all(Change *change, Str prefix); /* all keys with this prefix
 /* The revision of all puts; 0 if there were none. */
 int64_t change_written(const Change *change);
 
+/* --- Requests -------------------------------------------------------------------------------- */
+
+/* The first member of what a change without a result needs until it is done. */
+typedef struct ChangeRequest {
+    ClusterStore cluster_store;
+    Arena arena;
+    ClusterDone *done;
+    void *context;
+} ChangeRequest;
+
+/* Allocates `size` bytes, the size of the struct that begins with the request. */
+void *change_request_new(size_t size, const ClusterStore *cluster_store, ClusterDone *done,
+                         void *context);
+/* Starts `spec` with the store of the request and the request as context; at the end the result is
+ * reported and the request is freed. */
+void change_request_start(ChangeRequest *request, const ChangeSpec *spec);
+/* Reports `err` and frees a request that was not started. */
+void change_request_end(ChangeRequest *request, const Error *err);
+
 /* --- Marker records -------------------------------------------------------------------------- */
 
 /* Values of keys that only matter by their revision, which changes compare. */

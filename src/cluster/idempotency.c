@@ -235,12 +235,10 @@ void idempotency_claim(const ClusterStore *cluster_store, const IdempotentReques
 /* --- Finishing ------------------------------------------------------------------------------- */
 
 typedef struct Completion {
-    Arena arena;
+    ChangeRequest base;
     char digest[SHA256_HEX + 1];
     bool is_stored;       /* false: the claim is deleted */
-    RequestRecord record; /* allocated in `arena`, with the digest of the request */
-    ClusterDone *done;
-    void *context;
+    RequestRecord record; /* in the arena of the request, with its digest */
 } Completion;
 
 /* Only if this request still has the claim: it may have expired, and another may have it now. */
@@ -261,21 +259,12 @@ static bool completion_decide(void *context, Change *change, Error *err)
     return true;
 }
 
-static void completion_done(void *context, Change *change, const Error *err)
-{
-    Completion *completion = context;
-    completion->done(completion->context, err);
-    arena_clear(&completion->arena);
-    free(completion);
-}
-
 /* NULL: nothing is stored. */
 static void end(const ClusterStore *cluster_store, const IdempotentRequest *request,
                 const RequestRecord *record, ClusterDone *done, void *context)
 {
-    Completion *completion = memory_new(sizeof *completion);
-    Arena *arena = &completion->arena;
-    arena_init(arena, ARENA_UNLIMITED);
+    Completion *completion = change_request_new(sizeof *completion, cluster_store, done, context);
+    Arena *arena = &completion->base.arena;
     memcpy(completion->digest, request->digest, sizeof completion->digest);
     if (record != NULL) {
         completion->is_stored = true;
@@ -286,18 +275,10 @@ static void end(const ClusterStore *cluster_store, const IdempotentRequest *requ
                                               .body = record->body };
         completion->record.body.bytes = arena_copy(arena, record->body.bytes);
     }
-    completion->done = done;
-    completion->context = context;
-    Change *change;
-    Str key = cluster_key_idempotency(&completion->arena, cluster_store->prefix,
-                                      str_from_c(request->name));
-    change_start(&(ChangeSpec){ .cluster_store = *cluster_store,
-                                .keys = &key,
-                                .key_count = 1,
-                                .decide = completion_decide,
-                                .done = completion_done,
-                                .context = completion },
-                 &change);
+    Str key = cluster_key_idempotency(arena, cluster_store->prefix, str_from_c(request->name));
+    change_request_start(
+        &completion->base,
+        &(ChangeSpec){ .keys = &key, .key_count = 1, .decide = completion_decide });
 }
 
 void idempotency_finish(const ClusterStore *cluster_store, const IdempotentRequest *request,

@@ -1,51 +1,30 @@
 /* Transactions on the record of a run: reads it, decides, and writes it unless it has changed. */
 #include "fleet/run_change.h"
 
-#include <stdlib.h>
-
-#include "base/memory.h"
 #include "base/suggest.h"
 #include "cluster/change.h"
 #include "store/keys.h"
 
 typedef struct RunChange {
-    Arena arena;
+    ChangeRequest base;
     Str id, value; /* `value` is the record of a new run */
     bool now;      /* to cancel */
-    ClusterDone *done;
-    void *context;
 } RunChange;
 
-static void on_done(void *context, Change *change, const Error *err)
+static RunChange *request_new(const ClusterStore *cluster_store, Str id, ClusterDone *done,
+                              void *context)
 {
-    RunChange *request = context;
-    request->done(request->context, err);
-    arena_clear(&request->arena);
-    free(request);
-}
-
-static RunChange *request_new(Str id, ClusterDone *done, void *context)
-{
-    RunChange *request = memory_new(sizeof *request);
-    arena_init(&request->arena, ARENA_UNLIMITED);
-    request->id = arena_copy(&request->arena, id);
-    request->done = done;
-    request->context = context;
+    RunChange *request = change_request_new(sizeof *request, cluster_store, done, context);
+    request->id = arena_copy(&request->base.arena, id);
     return request;
 }
 
-static void start(const ClusterStore *cluster_store, RunChange *request,
-                  bool (*decide)(void *context, Change *change, Error *err))
+static void start(RunChange *request, bool (*decide)(void *context, Change *change, Error *err))
 {
-    Change *change;
-    Str key = key_make(&request->arena, cluster_store->prefix, KEY_RUN, &request->id, 1);
-    change_start(&(ChangeSpec){ .cluster_store = *cluster_store,
-                                .keys = &key,
-                                .key_count = 1,
-                                .decide = decide,
-                                .done = on_done,
-                                .context = request },
-                 &change);
+    Str prefix = request->base.cluster_store.prefix;
+    Str key = key_make(&request->base.arena, prefix, KEY_RUN, &request->id, 1);
+    change_request_start(&request->base,
+                         &(ChangeSpec){ .keys = &key, .key_count = 1, .decide = decide });
 }
 
 static bool decide_create(void *context, Change *change, Error *err)
@@ -62,11 +41,11 @@ static bool decide_create(void *context, Change *change, Error *err)
 void fleet_run_create(const ClusterStore *cluster_store, const FleetRun *run, ClusterDone *done,
                       void *context)
 {
-    RunChange *request = request_new(str_from_c(run->id), done, context);
-    Buf value = buf_make_in(&request->arena, BUF_UNLIMITED);
+    RunChange *request = request_new(cluster_store, str_from_c(run->id), done, context);
+    Buf value = buf_make_in(&request->base.arena, BUF_UNLIMITED);
     fleet_run_print(run, &value);
     request->value = buf_str(&value);
-    start(cluster_store, request, decide_create);
+    start(request, decide_create);
 }
 
 /* --- Jobs ------------------------------------------------------------------------------------- */
@@ -151,7 +130,7 @@ void fleet_run_cancel(const ClusterStore *cluster_store, Str id, bool now, Clust
         done(context, &err);
         return;
     }
-    RunChange *request = request_new(id, done, context);
+    RunChange *request = request_new(cluster_store, id, done, context);
     request->now = now;
-    start(cluster_store, request, decide_cancel);
+    start(request, decide_cancel);
 }

@@ -1,8 +1,6 @@
 /* Changes to nodes. Each is one transaction that compares every record it depends on; see
  * cluster/change.h. */
-#include <stdlib.h>
 
-#include "base/memory.h"
 #include "cluster/change.h"
 #include "cluster/cluster_keys.h"
 #include "membership/nodes.h"
@@ -22,38 +20,23 @@ typedef struct NodeChange NodeChange;
 typedef bool Decide(const NodeChange *request, Change *change, Error *err);
 
 struct NodeChange {
-    ClusterStore cluster_store;
+    ChangeRequest base;
     char name[NODE_NAME_MAX + 1];
-    Arena arena; /* of the request */
     Str key;
     Value labels, annotations;
     int64_t revision; /* expected revision of the record; 0: any */
     Decide *decide;
     bool may_be_unknown; /* the name may be unknown */
-    ClusterDone *done;
-    void *context;
 };
-
-static void node_change_end(NodeChange *request, const Error *err)
-{
-    request->done(request->context, err);
-    arena_clear(&request->arena);
-    free(request);
-}
 
 static bool decide(void *context, Change *change, Error *err)
 {
     NodeChange *request = context;
     if (!request->may_be_unknown && !change_has(change, READ_NODE) &&
         !change_has(change, READ_JOINING)) {
-        return nodes_not_found(&request->cluster_store, str_from_c(request->name), err);
+        return nodes_not_found(&request->base.cluster_store, str_from_c(request->name), err);
     }
     return request->decide(request, change, err);
-}
-
-static void decided(void *context, Change *change, const Error *err)
-{
-    node_change_end(context, err);
 }
 
 /* Returns NULL if the name is invalid, which was reported to `done` already. */
@@ -65,21 +48,16 @@ static NodeChange *node_change_new(const ClusterStore *cluster_store, Str name, 
         done(context, &err);
         return NULL;
     }
-    NodeChange *request = memory_new(sizeof *request);
-    request->cluster_store = *cluster_store;
+    NodeChange *request = change_request_new(sizeof *request, cluster_store, done, context);
     memcpy(request->name, name.data, name.len);
-    arena_init(&request->arena, ARENA_UNLIMITED);
     request->decide = decide_it;
-    request->done = done;
-    request->context = context;
     return request;
 }
 
 static void node_change_start(NodeChange *request)
 {
-    Arena *arena = &request->arena;
-    Str prefix = request->cluster_store.prefix, name = str_from_c(request->name);
-    Change *change;
+    Arena *arena = &request->base.arena;
+    Str prefix = request->base.cluster_store.prefix, name = str_from_c(request->name);
     Str keys[READ_COUNT] = {
         [READ_NODE] = cluster_key_node(arena, prefix, name),
         [READ_JOINING] = cluster_key_joining(arena, prefix, name),
@@ -87,14 +65,9 @@ static void node_change_start(NodeChange *request)
         [READ_FACTS] = cluster_key_facts(arena, prefix, name),
         [READ_REVOCATIONS] = cluster_key_revocations(arena, prefix),
     };
-    change_start(&(ChangeSpec){ .urgent = true,
-                                .cluster_store = request->cluster_store,
-                                .keys = keys,
-                                .key_count = READ_COUNT,
-                                .decide = decide,
-                                .done = decided,
-                                .context = request },
-                 &change);
+    change_request_start(
+        &request->base,
+        &(ChangeSpec){ .urgent = true, .keys = keys, .key_count = READ_COUNT, .decide = decide });
 }
 
 static bool read_node(Change *change, NodeRecord *out, Error *err)
@@ -167,8 +140,8 @@ void nodes_set(const ClusterStore *cluster_store, Str name, const NodeUpdate *up
 {
     NodeChange *request = node_change_new(cluster_store, name, decide_set, done, context);
     if (request != NULL) {
-        request->labels = value_copy(&request->arena, update->labels);
-        request->annotations = value_copy(&request->arena, update->annotations);
+        request->labels = value_copy(&request->base.arena, update->labels);
+        request->annotations = value_copy(&request->base.arena, update->annotations);
         request->revision = update->revision;
         node_change_start(request);
     }
@@ -242,7 +215,7 @@ static bool decide_approve(const NodeChange *request, Change *change, Error *err
     PendingRecord *joining = ARENA_NEW(change_arena(change), PendingRecord);
     NodeRecord node;
     Pin key;
-    int64_t now = loop_wall_ms(request->cluster_store.loop);
+    int64_t now = loop_wall_ms(request->base.cluster_store.loop);
     *joining = (PendingRecord){ 0 };
     memcpy(joining->name, request->name, sizeof joining->name);
     if (change_has(change, READ_JOINING) && !read_joining(change, joining, err)) {
@@ -283,7 +256,7 @@ void nodes_approve(const ClusterStore *cluster_store, Str name, Str key, Cluster
     }
     NodeChange *request = node_change_new(cluster_store, name, decide_approve, done, context);
     if (request != NULL) {
-        request->key = arena_copy(&request->arena, key);
+        request->key = arena_copy(&request->base.arena, key);
         request->may_be_unknown = digits_of(key).len == (size_t)2 * PIN_BYTES;
         node_change_start(request);
     }
@@ -319,7 +292,7 @@ static int64_t certified_until_ms(const NodeChange *request, Change *change)
     Error err;
     return read_node(change, &node, &err)
                ? node.not_after_ms
-               : loop_wall_ms(request->cluster_store.loop) + CA_LIFETIME_MS;
+               : loop_wall_ms(request->base.cluster_store.loop) + CA_LIFETIME_MS;
 }
 
 static bool revoke_name(const NodeChange *request, Change *change, Error *err)
@@ -330,7 +303,7 @@ static bool revoke_name(const NodeChange *request, Change *change, Error *err)
         !revocation_read(arena, change_value(change, READ_REVOCATIONS), &list, err)) {
         return false;
     }
-    revocation_prune(&list, loop_wall_ms(request->cluster_store.loop));
+    revocation_prune(&list, loop_wall_ms(request->base.cluster_store.loop));
     if (!revocation_set_name(arena, &list, str_from_c(request->name), STR_EMPTY,
                              certified_until_ms(request, change), err)) {
         return false;
@@ -359,7 +332,7 @@ static bool decide_remove(const NodeChange *request, Change *change, Error *err)
     /* The next node of this name inherits nothing: remaining data is deleted in small steps
      * (node_sweep.h). */
     Arena *arena = change_arena(change);
-    Str name = str_from_c(request->name), prefix = request->cluster_store.prefix;
+    Str name = str_from_c(request->name), prefix = request->base.cluster_store.prefix;
     change_delete(change, cluster_key_session(arena, prefix, name));
     change_delete(change, cluster_key_trust_of(arena, prefix, name));
     change_delete(change, cluster_key_rotation_excluded(arena, prefix, name));

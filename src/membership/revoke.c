@@ -4,10 +4,8 @@
 #include "membership/revoke.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/hex.h"
-#include "base/memory.h"
 #include "cluster/change.h"
 #include "cluster/cluster_keys.h"
 #include "membership/nodes.h"
@@ -21,19 +19,10 @@ enum {
 };
 
 typedef struct Revocation {
-    ClusterStore cluster_store;
+    ChangeRequest base;
     char name[NODE_NAME_MAX + 1];
     char serial[SERIAL_TEXT + 1]; /* empty: all certificates of the node */
-    ClusterDone *done;
-    void *context;
 } Revocation;
-
-static void revocation_end(void *context, const Error *err)
-{
-    Revocation *revocation = context;
-    revocation->done(revocation->context, err);
-    free(revocation);
-}
 
 /* A new enrollment without certificates invalidates all earlier ones. */
 static bool change_enrollment(Change *change, NodeRecord *node, RevocationList *list,
@@ -65,9 +54,9 @@ static bool decide(void *context, Change *change, Error *err)
     Arena *arena = change_arena(change);
     NodeRecord node;
     RevocationList list = { 0 };
-    int64_t now_ms = loop_wall_ms(revocation->cluster_store.loop);
+    int64_t now_ms = loop_wall_ms(revocation->base.cluster_store.loop);
     if (!change_has(change, READ_NODE)) {
-        return nodes_not_found(&revocation->cluster_store, str_from_c(revocation->name), err);
+        return nodes_not_found(&revocation->base.cluster_store, str_from_c(revocation->name), err);
     }
     if (!node_record_read(arena, change_value(change, READ_NODE), &node, err) ||
         (change_has(change, READ_REVOCATIONS) &&
@@ -97,39 +86,17 @@ static bool decide(void *context, Change *change, Error *err)
     return true;
 }
 
-static void decided(void *context, Change *change, const Error *err)
-{
-    revocation_end(context, err);
-}
-
 static void start(Revocation *revocation)
 {
-    AUTO_CLEAR(Arena) arena;
-    arena_init(&arena, ARENA_UNLIMITED);
-    Str prefix = revocation->cluster_store.prefix;
+    Arena *arena = &revocation->base.arena;
+    Str prefix = revocation->base.cluster_store.prefix;
     Str keys[READ_COUNT] = {
-        [READ_NODE] = cluster_key_node(&arena, prefix, str_from_c(revocation->name)),
-        [READ_REVOCATIONS] = cluster_key_revocations(&arena, prefix),
+        [READ_NODE] = cluster_key_node(arena, prefix, str_from_c(revocation->name)),
+        [READ_REVOCATIONS] = cluster_key_revocations(arena, prefix),
     };
-    Change *change;
-    change_start(&(ChangeSpec){ .urgent = true,
-                                .cluster_store = revocation->cluster_store,
-                                .keys = keys,
-                                .key_count = READ_COUNT,
-                                .decide = decide,
-                                .done = decided,
-                                .context = revocation },
-                 &change);
-}
-
-static Revocation *revocation_new(const ClusterStore *cluster_store, ClusterDone *done,
-                                  void *context)
-{
-    Revocation *revocation = memory_new(sizeof *revocation);
-    revocation->cluster_store = *cluster_store;
-    revocation->done = done;
-    revocation->context = context;
-    return revocation;
+    change_request_start(
+        &revocation->base,
+        &(ChangeSpec){ .urgent = true, .keys = keys, .key_count = READ_COUNT, .decide = decide });
 }
 
 void revoke_node(const ClusterStore *cluster_store, Str name, ClusterDone *done, void *context)
@@ -139,7 +106,7 @@ void revoke_node(const ClusterStore *cluster_store, Str name, ClusterDone *done,
         done(context, &err);
         return;
     }
-    Revocation *revocation = revocation_new(cluster_store, done, context);
+    Revocation *revocation = change_request_new(sizeof *revocation, cluster_store, done, context);
     memcpy(revocation->name, name.data, name.len);
     start(revocation);
 }
@@ -151,7 +118,7 @@ static bool find_owner(Revocation *revocation, Error *err)
     NodesListing listing;
     Str unreadable = STR_EMPTY; /* the certificate may belong to such a node */
     arena_init(&arena, ARENA_UNLIMITED);
-    if (!nodes_list_all(&arena, &revocation->cluster_store, &listing, err)) {
+    if (!nodes_list_all(&arena, &revocation->base.cluster_store, &listing, err)) {
         return false;
     }
     for (uint32_t i = 0; i < listing.node_count; i++) {
@@ -179,11 +146,11 @@ void revoke_serial(const ClusterStore *cluster_store, Str serial, ClusterDone *d
         done(context, &err);
         return;
     }
-    Revocation *revocation = revocation_new(cluster_store, done, context);
+    Revocation *revocation = change_request_new(sizeof *revocation, cluster_store, done, context);
     memcpy(revocation->serial, serial.data, serial.len);
     if (find_owner(revocation, &err)) {
         start(revocation);
     } else {
-        revocation_end(revocation, &err);
+        change_request_end(&revocation->base, &err);
     }
 }

@@ -3,9 +3,7 @@
 #include "membership/servers.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "base/memory.h"
 #include "base/vec.h"
 #include "cluster/change.h"
 #include "cluster/cluster_keys.h"
@@ -102,15 +100,12 @@ typedef bool Decide(const ServerChange *request, Change *change, ServerFacts *fa
                     NodeRecord *node, Error *err);
 
 struct ServerChange {
-    ClusterStore cluster_store;
+    ChangeRequest base;
     char name[NODE_NAME_MAX + 1];
     bool is_shared;
     int64_t revision;
-    Arena arena;
     Str record; /* the record to write */
     Decide *decide;
-    ClusterDone *done;
-    void *context;
 };
 
 static bool read_facts(const ServerChange *request, Change *change, NodeRecord *node,
@@ -133,7 +128,7 @@ static bool read_facts(const ServerChange *request, Change *change, NodeRecord *
     out->node = node;
     out->is_revoked =
         !revocation_check(&revoked, str_from_c(node->name), str_from_c(node->serial), &why);
-    out->is_expired = node->not_after_ms <= loop_wall_ms(request->cluster_store.loop);
+    out->is_expired = node->not_after_ms <= loop_wall_ms(request->base.cluster_store.loop);
     return true;
 }
 
@@ -144,14 +139,6 @@ static bool decide(void *context, Change *change, Error *err)
     ServerFacts facts;
     return read_facts(request, change, node, &facts, err) &&
            request->decide(request, change, &facts, node, err);
-}
-
-static void decided(void *context, Change *change, const Error *err)
-{
-    ServerChange *request = context;
-    request->done(request->context, err);
-    arena_clear(&request->arena);
-    free(request);
 }
 
 static void put_node(Change *change, NodeRecord *node, bool is_server)
@@ -172,10 +159,10 @@ static void put_set(const ServerChange *request, Change *change)
 static bool decide_add(const ServerChange *request, Change *change, ServerFacts *facts,
                        NodeRecord *node, Error *err)
 {
-    ServerRecord record = { .added_ms = loop_wall_ms(request->cluster_store.loop) };
+    ServerRecord record = { .added_ms = loop_wall_ms(request->base.cluster_store.loop) };
     Buf text = buf_make_in(change_arena(change), BUF_UNLIMITED);
     if (!change_has(change, READ_NODE)) {
-        return nodes_not_found(&request->cluster_store, str_from_c(request->name), err);
+        return nodes_not_found(&request->base.cluster_store, str_from_c(request->name), err);
     }
     if (!server_decide_add(facts, err)) {
         return false;
@@ -243,35 +230,27 @@ static ServerChange *request_new(const ClusterStore *cluster_store, Str name, De
         done(context, &err);
         return NULL;
     }
-    ServerChange *request = memory_new(sizeof *request);
-    request->cluster_store = *cluster_store;
+    ServerChange *request = change_request_new(sizeof *request, cluster_store, done, context);
     memcpy(request->name, name.data, name.len);
-    arena_init(&request->arena, ARENA_UNLIMITED);
     request->decide = decide_it;
-    request->done = done;
-    request->context = context;
     return request;
 }
 
 static void start(ServerChange *request)
 {
-    Arena *arena = &request->arena;
-    Str prefix = request->cluster_store.prefix, name = str_from_c(request->name);
-    Change *change;
+    Arena *arena = &request->base.arena;
+    Str prefix = request->base.cluster_store.prefix, name = str_from_c(request->name);
     Str keys[READ_COUNT] = {
         [READ_NODE] = cluster_key_node(arena, prefix, name),
         [READ_SERVER] = cluster_key_server(arena, prefix, name),
         [READ_REVOCATIONS] = cluster_key_revocations(arena, prefix),
         [READ_SET] = cluster_key_server_grants(arena, prefix),
     };
-    change_start(&(ChangeSpec){ .cluster_store = request->cluster_store,
-                                .keys = keys,
-                                .key_count = READ_COUNT,
-                                .counted = { cluster_key_server_all(arena, prefix) },
-                                .decide = decide,
-                                .done = decided,
-                                .context = request },
-                 &change);
+    change_request_start(&request->base,
+                         &(ChangeSpec){ .keys = keys,
+                                        .key_count = READ_COUNT,
+                                        .counted = { cluster_key_server_all(arena, prefix) },
+                                        .decide = decide });
 }
 
 void servers_add(const ClusterStore *cluster_store, Str name, bool is_shared, ClusterDone *done,
@@ -300,7 +279,7 @@ void servers_register(const ClusterStore *cluster_store, const ServerRecord *rec
     ServerChange *request =
         request_new(cluster_store, str_from_c(record->name), decide_register, done, context);
     if (request != NULL) {
-        Buf text = buf_make_in(&request->arena, BUF_UNLIMITED);
+        Buf text = buf_make_in(&request->base.arena, BUF_UNLIMITED);
         server_record_print(record, &text);
         request->record = buf_str(&text);
         request->is_shared = is_shared;

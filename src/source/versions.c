@@ -285,12 +285,9 @@ void versions_create(Versions *versions, const VersionDraft *draft, VersionsCrea
 /* --- Activating and deleting ------------------------------------------------------------------ */
 
 typedef struct VersionChange {
-    Arena arena;
-    ClusterStore cluster_store;
+    ChangeRequest base;
     VersionActivation activation;
     int64_t revision; /* expected revision of the version to delete; 0: activate it */
-    ClusterDone *done;
-    void *context;
 } VersionChange;
 
 enum {
@@ -356,7 +353,7 @@ static bool decide_activate(void *context, Change *change, Error *err)
     }
     CurrentVersion next = { .is_pinned = is_pinned,
                             .is_applied = activation->run,
-                            .since_ms = loop_wall_ms(request->cluster_store.loop),
+                            .since_ms = loop_wall_ms(request->base.cluster_store.loop),
                             .requested_by = activation->requested_by,
                             .reason = activation->reason };
     bool is_other = !str_eq_c(activation->version, current.version);
@@ -390,47 +387,31 @@ static bool decide_remove(void *context, Change *change, Error *err)
     return true;
 }
 
-static void changed(void *context, Change *change, const Error *err)
-{
-    VersionChange *request = context;
-    request->done(request->context, err);
-    arena_clear(&request->arena);
-    free(request);
-}
-
 static VersionChange *request_new(Versions *versions, Str name, ClusterDone *done, void *context)
 {
-    VersionChange *request = memory_new(sizeof *request);
-    arena_init(&request->arena, ARENA_UNLIMITED);
-    request->cluster_store = versions->cluster_store;
-    request->activation.version = arena_copy(&request->arena, name);
-    request->done = done;
-    request->context = context;
+    VersionChange *request =
+        change_request_new(sizeof *request, &versions->cluster_store, done, context);
+    request->activation.version = arena_copy(&request->base.arena, name);
     return request;
 }
 
 static void request_start(VersionChange *request, bool (*decide)(void *, Change *, Error *))
 {
-    Str prefix = request->cluster_store.prefix, keys[KEY_COUNT_READ];
-    Change *change;
+    Str prefix = request->base.cluster_store.prefix, keys[KEY_COUNT_READ];
     Error err;
     if (!version_name_check(request->activation.version, &err)) {
         error_set(&err, ERROR_NOT_FOUND, "version '%" STR_FMT "' not found",
                   STR_ARG(request->activation.version));
-        changed(request, NULL, &err);
+        change_request_end(&request->base, &err);
         return;
     }
     keys[KEY_OF_VERSION] =
-        cluster_key_version(&request->arena, prefix, request->activation.version);
-    keys[KEY_OF_CURRENT] = cluster_key_current_version(&request->arena, prefix);
-    change_start(&(ChangeSpec){ .cluster_store = request->cluster_store,
-                                .keys = keys,
-                                .key_count = KEY_COUNT_READ,
-                                .decide = decide,
-                                .done = changed,
-                                .context = request,
-                                .fence = request->activation.fence },
-                 &change);
+        cluster_key_version(&request->base.arena, prefix, request->activation.version);
+    keys[KEY_OF_CURRENT] = cluster_key_current_version(&request->base.arena, prefix);
+    change_request_start(&request->base, &(ChangeSpec){ .keys = keys,
+                                                        .key_count = KEY_COUNT_READ,
+                                                        .decide = decide,
+                                                        .fence = request->activation.fence });
 }
 
 void versions_activate(Versions *versions, const VersionActivation *activation, ClusterDone *done,
@@ -439,9 +420,9 @@ void versions_activate(Versions *versions, const VersionActivation *activation, 
     VersionChange *request = request_new(versions, activation->version, done, context);
     request->activation.pin = activation->pin;
     request->activation.run = activation->run;
-    request->activation.requested_by = copy_text(&request->arena, activation->requested_by);
-    request->activation.reason = copy_text(&request->arena, activation->reason);
-    request->activation.fence = copy_fence(&request->arena, activation->fence);
+    request->activation.requested_by = copy_text(&request->base.arena, activation->requested_by);
+    request->activation.reason = copy_text(&request->base.arena, activation->reason);
+    request->activation.fence = copy_fence(&request->base.arena, activation->fence);
     request_start(request, decide_activate);
 }
 
