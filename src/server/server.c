@@ -32,7 +32,6 @@
 #include "server/server_store.h"
 #include "server/services.h"
 #include "server/store_identity.h"
-#include "server/store_probe.h"
 #include "sys/clock_watch.h"
 #include "sys/directory.h"
 #include "sys/process_memory.h"

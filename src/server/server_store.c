@@ -1,6 +1,7 @@
 #include "server/server_store.h"
 
 #include "base/log.h"
+#include "cluster/cluster_keys.h"
 #include "etcd/etcd_store.h"
 #include "server/create_cluster.h"
 #include "sys/file.h"
@@ -230,4 +231,25 @@ bool server_store_check_unused(const ServerStore *store, Error *err)
                          STR_ARG(store->settings->etcd[0]), (long long)result.count);
     }
     return probe_limits(store, err);
+}
+
+/* --- Probing ---------------------------------------------------------------------------------- */
+
+static void probed(void *context, const StoreReply *reply, const Error *err)
+{
+    if (err == NULL && store_status(context).writable) {
+        log_info("store is writable again");
+    }
+}
+
+void store_probe(Store *store, Str server)
+{
+    AUTO_CLEAR(Arena) arena;
+    Error err;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Str key = cluster_key_probe(&arena, KEYS_PREFIX, server);
+    if (!store_check_status(store).writable &&
+        !store_put(store, key, STR("1"), 0, probed, store, &err)) {
+        log_debug("store not probed", LOG_C("error", err.text));
+    }
 }

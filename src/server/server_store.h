@@ -37,3 +37,7 @@ void server_store_reload(ServerStore *store);
 /* For an etcd cluster that is to hold a new store. Blocks. Fails with ERROR_CONFLICT if it holds
  * anything, and with ERROR_LIMIT if it does not accept requests as large as store.h permits. */
 MUST_CHECK bool server_store_check_unused(const ServerStore *store, Error *err);
+
+/* Detects when a store that accepts no writes accepts them again: writes a key of this server then.
+ * Only a write shows whether the disk has space again, and there may be no other writes. */
+void store_probe(Store *store, Str server);

@@ -131,8 +131,7 @@ bool new_file_open(int directory, const char *name, mode_t mode, NewFile *out)
     return out->descriptor >= 0;
 }
 
-/* Best effort: some file systems cannot sync a directory, and the content is safe already. */
-static void sync_directory(int directory)
+void sync_directory(int directory)
 {
     int descriptor = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor >= 0) {

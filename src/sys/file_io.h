@@ -60,6 +60,8 @@ void new_file_discard(NewFile *file);
 /* A random temporary name for `name`; false with ENAMETOOLONG. */
 bool new_file_name(const char *name, char out[NAME_MAX + 1]);
 
+/* Makes the entries of a directory durable. Best effort: some file systems cannot sync one. */
+void sync_directory(int directory);
 /* Renames and syncs the directory of `to`. */
 bool rename_durably(const char *from, const char *to);
 
