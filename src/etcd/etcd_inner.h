@@ -111,8 +111,8 @@ bool etcd_txn(Store *store, const StoreTxn *txn, size_t bytes, StoreDone *done, 
 
 /* --- etcd_lease.c ---------------------------------------------------------------------------- */
 
-bool etcd_lease_grant(Store *store, int64_t ttl_s, int64_t id, bool is_reserved,
-                      StoreLeaseDone *done, void *context, Error *err);
+bool etcd_lease_grant(Store *store, const StoreLeaseGrant *grant, StoreLeaseDone *done,
+                      void *context, Error *err);
 bool etcd_lease_keep_alive(Store *store, int64_t id, StoreLeaseDone *done, void *context,
                            Error *err);
 bool etcd_lease_revoke(Store *store, int64_t id, StoreLeaseDone *done, void *context, Error *err);

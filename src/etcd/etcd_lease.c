@@ -61,15 +61,15 @@ static void granted(void *context, Str response, const Error *err)
     finish(call, &lease, err);
 }
 
-bool etcd_lease_grant(Store *store, int64_t ttl_s, int64_t id, bool is_reserved,
-                      StoreLeaseDone *done, void *context, Error *err)
+bool etcd_lease_grant(Store *store, const StoreLeaseGrant *grant, StoreLeaseDone *done,
+                      void *context, Error *err)
 {
-    LeaseCall *call = call_new(store, id, done, context, err);
+    LeaseCall *call = call_new(store, grant->id, done, context, err);
     if (call == NULL) {
         return false;
     }
     AUTO_CLEAR(Buf) request = buf_make(BUF_UNLIMITED);
-    etcd_lease_grant_encode(ttl_s, id, &request);
+    etcd_lease_grant_encode(grant->ttl_s, grant->id, &request);
     etcd_client_call(call->store->client, "/etcdserverpb.Lease/LeaseGrant", buf_str(&request), true,
                      granted, call);
     return true;

@@ -461,34 +461,36 @@ bool run_logs_is_open(const RunLogs *logs, Str run)
     return find_open(logs, run) != NULL;
 }
 
-bool run_logs_append(RunLogs *logs, Str run, Str node, uint64_t from, Str lines,
-                     RunLogsAppended *done, void *context, Error *err)
+bool run_logs_append(RunLogs *logs, const RunLogLines *lines, RunLogsAppended *done, void *context,
+                     Error *err)
 {
     RunLog *log;
-    if (!run_id_check(run, err)) {
+    size_t bytes = lines->lines.len;
+    if (!run_id_check(lines->run, err)) {
         return false;
     }
-    if (logs->pending_bytes + lines.len > RUN_LOG_PENDING_MAX) {
+    if (logs->pending_bytes + bytes > RUN_LOG_PENDING_MAX) {
         return error_set(err, ERROR_LIMIT, "too many events are waiting to be written");
     }
-    if (directory_disk_unreserved(&logs->directory) < (int64_t)(logs->pending_bytes + lines.len)) {
+    if (directory_disk_unreserved(&logs->directory) < (int64_t)(logs->pending_bytes + bytes)) {
         return error_set(err, ERROR_UNAVAILABLE, "the disk of the server is nearly full");
     }
-    if (!find_log(logs, run, &log, err) || !append_lines(log, node, from, lines, err)) {
+    if (!find_log(logs, lines->run, &log, err) ||
+        !append_lines(log, lines->node, lines->from, lines->lines, err)) {
         return false;
     }
     Append *append = memory_new(sizeof *append);
     *append = (Append){
         .log = log,
-        .bytes = lines.len,
-        .stored = find_node_log(log, node)->next,
+        .bytes = bytes,
+        .stored = find_node_log(log, lines->node)->next,
         .done = done,
         .context = context,
     };
     log->appends++;
     *logs->pending_last = append;
     logs->pending_last = &append->next;
-    logs->pending_bytes += lines.len;
+    logs->pending_bytes += bytes;
     loop_defer(logs->loop, &logs->start);
     return true;
 }

@@ -31,13 +31,18 @@ DEFINE_AUTO(RunLogs, run_logs_close)
 
 /* All events of the node before `next` are durable. */
 typedef void RunLogsAppended(void *context, uint64_t next, const Error *err);
-/* Appends events of one node, in order; the first has the number `from`. Events that are stored
+typedef struct RunLogLines {
+    Str run, node;
+    uint64_t from; /* number of the first event */
+    Str lines;
+} RunLogLines;
+/* Appends events of one node, in order. Events that are stored
  * already are ignored; after a gap nothing is stored, and `next` is the expected number. Without
  * lines, only reports `next`. `done` is called once, in a later iteration of the loop. Fails with
  * ERROR_INVALID, ERROR_LIMIT if too much waits to be written, ERROR_UNAVAILABLE if the disk is
  * nearly full, or on file errors. */
-MUST_CHECK bool run_logs_append(RunLogs *logs, Str run, Str node, uint64_t from, Str lines,
-                                RunLogsAppended *done, void *context, Error *err);
+MUST_CHECK bool run_logs_append(RunLogs *logs, const RunLogLines *lines, RunLogsAppended *done,
+                                void *context, Error *err);
 /* Whether an append to this run can proceed without reading its file first. */
 bool run_logs_is_open(const RunLogs *logs, Str run);
 /* Deletes the log of a run. */

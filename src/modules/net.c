@@ -53,8 +53,8 @@ static bool run_probe(Call *call, const Probe *probe, int64_t timeout_ms, Error 
         }
         return open || (probe->closed && err->kind != ERROR_INVALID && !call_canceled(call));
     }
-    if (!probe_http(call->arena, probe->host, probe->port, probe->path, timeout_ms, call->canceled,
-                    &status, err)) {
+    const ProbeUrl url = { probe->host, probe->port, probe->path };
+    if (!probe_http(call->arena, &url, timeout_ms, call->canceled, &status, err)) {
         return false;
     }
     return status == probe->status ||

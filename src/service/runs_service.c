@@ -100,8 +100,8 @@ static void on_append(GrpcCall *call, Str message)
     }
     AppendCall *append = memory_new(sizeof *append);
     append->call = call;
-    if (!run_logs_append(service->logs, request.run, node, request.from, request.lines, on_appended,
-                         append, &err)) {
+    RunLogLines lines = { request.run, node, request.from, request.lines };
+    if (!run_logs_append(service->logs, &lines, on_appended, append, &err)) {
         free(append);
         grpc_call_fail(call, &err);
         return;

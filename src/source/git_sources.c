@@ -106,8 +106,13 @@ static bool next_parts(GitSources *sources, Arena *arena, const SiteParts *valid
         directories[i] = !follower->is_readable && before != NULL ? before->directory
                                                                   : follower->source.directory;
     }
-    return site_parts_next(arena, names, directories, sources->count, &newest, valid,
-                           &sources->tried_keys, out);
+    const SiteCandidates candidates = { .sources = names,
+                                        .directories = directories,
+                                        .count = sources->count,
+                                        .newest = &newest,
+                                        .valid = valid,
+                                        .tried = &sources->tried_keys };
+    return site_parts_next(arena, &candidates, out);
 }
 
 static void set_outcome(GitSources *sources, const SiteBuildResult *result, const SiteParts *valid)

@@ -100,52 +100,42 @@ Str site_parts_key(Arena *arena, const SiteParts *parts)
 
 /* --- What to try ------------------------------------------------------------------------------ */
 
-typedef struct Choice {
-    const Str *sources, *directories;
-    uint32_t count;
-    const SiteParts *newest, *valid;
-} Choice;
-
 /* A combination with the newest commit of `only`, or of all sources if it is NULL. Sources without
  * a usable commit are omitted. */
-static SiteParts choose(Arena *arena, const Choice *choice, const Str *only)
+static SiteParts combine(Arena *arena, const SiteCandidates *candidates, const Str *only)
 {
-    SiteParts out = { .items = ARENA_ARRAY(arena, SitePart, choice->count) };
-    for (uint32_t i = 0; i < choice->count; i++) {
-        Str source = choice->sources[i];
-        const SitePart *untried = site_parts_get(choice->newest, source);
-        const SitePart *before = site_parts_get(choice->valid, source);
+    SiteParts out = { .items = ARENA_ARRAY(arena, SitePart, candidates->count) };
+    for (uint32_t i = 0; i < candidates->count; i++) {
+        Str source = candidates->sources[i];
+        const SitePart *untried = site_parts_get(candidates->newest, source);
+        const SitePart *before = site_parts_get(candidates->valid, source);
         bool is_untried = untried != NULL && (only == NULL || str_eq(*only, source));
         const SitePart *part = is_untried ? untried : before;
         if (part != NULL) {
-            out.items[out.count++] = (SitePart){ source, choice->directories[i], part->commit };
+            out.items[out.count++] = (SitePart){ source, candidates->directories[i], part->commit };
         }
     }
     return out;
 }
 
-static bool is_open(Arena *arena, const SiteParts *parts, const SiteParts *valid,
-                    const StrMap *tried)
+static bool is_open(Arena *arena, const SiteCandidates *candidates, const SiteParts *parts)
 {
-    return parts->count > 0 && !site_parts_equal(parts, valid) &&
-           !str_map_has(tried, site_parts_key(arena, parts));
+    return parts->count > 0 && !site_parts_equal(parts, candidates->valid) &&
+           !str_map_has(candidates->tried, site_parts_key(arena, parts));
 }
 
-bool site_parts_next(Arena *arena, const Str *sources, const Str *directories, uint32_t count,
-                     const SiteParts *newest, const SiteParts *valid, const StrMap *tried,
-                     SiteParts *out)
+bool site_parts_next(Arena *arena, const SiteCandidates *candidates, SiteParts *out)
 {
-    Choice choice = { sources, directories, count, newest, valid };
-    *out = choose(arena, &choice, NULL);
-    if (is_open(arena, out, valid, tried)) {
+    *out = combine(arena, candidates, NULL);
+    if (is_open(arena, candidates, out)) {
         return true;
     }
-    if (site_parts_equal(out, valid)) {
+    if (site_parts_equal(out, candidates->valid)) {
         return false;
     }
-    for (uint32_t i = 0; i < count; i++) {
-        *out = choose(arena, &choice, &sources[i]);
-        if (is_open(arena, out, valid, tried)) {
+    for (uint32_t i = 0; i < candidates->count; i++) {
+        *out = combine(arena, candidates, &candidates->sources[i]);
+        if (is_open(arena, candidates, out)) {
             return true;
         }
     }

@@ -38,12 +38,18 @@ Str site_parts_key(Arena *arena, const SiteParts *parts);
 
 /* --- What to try ------------------------------------------------------------------------------ */
 
-/* `newest` has the usable commits; a commit that could not be fetched, or cannot be part of a site,
- * is missing. `sources` are all configured sources, sorted. `tried` has the keys of combinations
- * that are known not to be valid. Returns false if there is nothing to try. */
-bool site_parts_next(Arena *arena, const Str *sources, const Str *directories, uint32_t count,
-                     const SiteParts *newest, const SiteParts *valid, const StrMap *tried,
-                     SiteParts *out);
+typedef struct SiteCandidates {
+    /* all configured sources, sorted, and the directory of each */
+    const Str *sources, *directories;
+    uint32_t count;
+    /* the usable commits; one that could not be fetched, or cannot be part of a site, is missing */
+    const SiteParts *newest;
+    const SiteParts *valid; /* the last valid site */
+    const StrMap *tried;    /* keys of combinations that are known not to be valid */
+} SiteCandidates;
+
+/* Returns false if there is nothing to try. */
+bool site_parts_next(Arena *arena, const SiteCandidates *candidates, SiteParts *out);
 
 /* --- Manifests -------------------------------------------------------------------------------- */
 

@@ -8,6 +8,12 @@
 
 #include "store/store.h"
 
+typedef struct StoreLeaseGrant {
+    int64_t ttl_s;
+    int64_t id;       /* 0: the store chooses one */
+    bool is_reserved; /* see store_lease_grant_reserved() */
+} StoreLeaseGrant;
+
 typedef struct StoreBackend {
     /* Writing calls may fail with ERROR_UNKNOWN. */
     bool is_remote;
@@ -20,8 +26,8 @@ typedef struct StoreBackend {
     bool (*revision)(Store *store, StoreDone *done, void *context, Error *err);
     bool (*compact)(Store *store, int64_t revision, StoreDone *done, void *context, Error *err);
 
-    bool (*lease_grant)(Store *store, int64_t ttl_s, int64_t id, bool is_reserved,
-                        StoreLeaseDone *done, void *context, Error *err);
+    bool (*lease_grant)(Store *store, const StoreLeaseGrant *grant, StoreLeaseDone *done,
+                        void *context, Error *err);
     bool (*lease_keep_alive)(Store *store, int64_t id, StoreLeaseDone *done, void *context,
                              Error *err);
     bool (*lease_revoke)(Store *store, int64_t id, StoreLeaseDone *done, void *context, Error *err);

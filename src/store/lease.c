@@ -191,11 +191,11 @@ static Job *lease_job(JobKind kind, int64_t id, StoreLeaseDone *done, void *cont
     return job;
 }
 
-bool local_lease_grant(Store *base, int64_t ttl_s, int64_t id, bool is_reserved,
-                       StoreLeaseDone *done, void *context, Error *err)
+bool local_lease_grant(Store *base, const StoreLeaseGrant *grant, StoreLeaseDone *done,
+                       void *context, Error *err)
 {
     LocalStore *store = (LocalStore *)base;
-    uint32_t max = is_reserved ? STORE_LEASES_MAX : STORE_LEASES_MAX - STORE_LEASES_RESERVED;
+    uint32_t max = grant->is_reserved ? STORE_LEASES_MAX : STORE_LEASES_MAX - STORE_LEASES_RESERVED;
     if (store->leases.count + store->leases.granting >= max) {
         return error_set(err, ERROR_LIMIT, "there are already %u leases", max);
     }
@@ -203,12 +203,13 @@ bool local_lease_grant(Store *base, int64_t ttl_s, int64_t id, bool is_reserved,
         return false;
     }
     /* A collision with an existing ID is detected when the lease is written. */
+    int64_t id = grant->id;
     while (id == 0) {
         id = (int64_t)(loop_random(store->base.loop) >> 1);
     }
     Job *job = lease_job(JOB_GRANT, id, done, context);
-    job->ttl_s = ttl_s;
-    job->txn.urgent = is_reserved;
+    job->ttl_s = grant->ttl_s;
+    job->txn.urgent = grant->is_reserved;
     store->leases.granting++;
     store_start_write(store, job);
     return true;

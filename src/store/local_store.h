@@ -279,8 +279,8 @@ bool rescue_refuse(const char *path, Error *err);
 
 /* --- Calls of backend.h ---------------------------------------------------------------------- */
 
-bool local_lease_grant(Store *store, int64_t ttl_s, int64_t id, bool is_reserved,
-                       StoreLeaseDone *done, void *context, Error *err);
+bool local_lease_grant(Store *store, const StoreLeaseGrant *grant, StoreLeaseDone *done,
+                       void *context, Error *err);
 bool local_lease_keep_alive(Store *store, int64_t id, StoreLeaseDone *done, void *context,
                             Error *err);
 bool local_lease_revoke(Store *store, int64_t id, StoreLeaseDone *done, void *context, Error *err);

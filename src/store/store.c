@@ -75,27 +75,28 @@ bool store_compact(Store *store, int64_t revision, StoreDone *done, void *contex
 
 /* --- Leases ---------------------------------------------------------------------------------- */
 
-static bool grant(Store *store, int64_t ttl_s, int64_t id, bool is_reserved, StoreLeaseDone *done,
-                  void *context, Error *err)
+static bool grant_lease(Store *store, const StoreLeaseGrant *grant, StoreLeaseDone *done,
+                        void *context, Error *err)
 {
-    if (ttl_s < 1 || ttl_s > STORE_TTL_MAX || id < 0) {
+    if (grant->ttl_s < 1 || grant->ttl_s > STORE_TTL_MAX || grant->id < 0) {
         return error_set(err, ERROR_INVALID,
                          "a lease must last 1 to %d seconds and its ID must be positive",
                          STORE_TTL_MAX);
     }
-    return store->backend->lease_grant(store, ttl_s, id, is_reserved, done, context, err);
+    return store->backend->lease_grant(store, grant, done, context, err);
 }
 
 bool store_lease_grant(Store *store, int64_t ttl_s, int64_t id, StoreLeaseDone *done, void *context,
                        Error *err)
 {
-    return grant(store, ttl_s, id, false, done, context, err);
+    return grant_lease(store, &(StoreLeaseGrant){ .ttl_s = ttl_s, .id = id }, done, context, err);
 }
 
 bool store_lease_grant_reserved(Store *store, int64_t ttl_s, StoreLeaseDone *done, void *context,
                                 Error *err)
 {
-    return grant(store, ttl_s, 0, true, done, context, err);
+    return grant_lease(store, &(StoreLeaseGrant){ .ttl_s = ttl_s, .is_reserved = true }, done,
+                       context, err);
 }
 
 bool store_lease_keep_alive(Store *store, int64_t id, StoreLeaseDone *done, void *context,

@@ -252,24 +252,25 @@ static bool has_control(Str text)
     return false;
 }
 
-bool probe_http(Arena *arena, Str host, uint16_t port, Str path, int64_t timeout_ms,
-                const atomic_bool *canceled, int *status, Error *err)
+bool probe_http(Arena *arena, const ProbeUrl *url, int64_t timeout_ms, const atomic_bool *canceled,
+                int *status, Error *err)
 {
     Deadline deadline = make_deadline(timeout_ms, canceled);
     int descriptor;
     Str line = STR_EMPTY;
-    if (has_control(path) || has_control(host) || !str_starts(path, STR("/"))) {
+    if (has_control(url->path) || has_control(url->host) || !str_starts(url->path, STR("/"))) {
         return error_set(err, ERROR_INVALID, "'%" STR_FMT "' is not a valid URL path",
-                         STR_ARG(path));
+                         STR_ARG(url->path));
     }
-    if (!connect_any(arena, host, port, &deadline, &descriptor, err)) {
+    if (!connect_any(arena, url->host, url->port, &deadline, &descriptor, err)) {
         return false;
     }
-    bool v6 = str_find(host, STR(":"), 0) != STR_NOT_FOUND;
+    bool v6 = str_find(url->host, STR(":"), 0) != STR_NOT_FOUND;
     Str request = arena_format(arena,
                                "GET %" STR_FMT " HTTP/1.1\r\nHost: %s%" STR_FMT "%s:%u\r\n"
                                "User-Agent: eden\r\nAccept: */*\r\nConnection: close\r\n\r\n",
-                               STR_ARG(path), v6 ? "[" : "", STR_ARG(host), v6 ? "]" : "", port);
+                               STR_ARG(url->path), v6 ? "[" : "", STR_ARG(url->host), v6 ? "]" : "",
+                               url->port);
     bool ok = send_all(descriptor, request, &deadline, err) &&
               receive_line(arena, descriptor, &deadline, &line, err) &&
               parse_status(line, status, err);

@@ -19,6 +19,12 @@ MUST_CHECK bool probe_port(Arena *arena, Str host, uint16_t port, int64_t timeou
  * local. Also true if that is unknown. */
 bool probe_is_local(Arena *arena, Str host);
 
-/* Sends a GET request for `path` over HTTP/1.1 without TLS, and returns the status code. */
-MUST_CHECK bool probe_http(Arena *arena, Str host, uint16_t port, Str path, int64_t timeout_ms,
+typedef struct ProbeUrl {
+    Str host;
+    uint16_t port;
+    Str path;
+} ProbeUrl;
+
+/* Sends a GET request over HTTP/1.1 without TLS, and returns the status code. */
+MUST_CHECK bool probe_http(Arena *arena, const ProbeUrl *url, int64_t timeout_ms,
                            const atomic_bool *canceled, int *status, Error *err);

@@ -129,10 +129,9 @@ static void append_some(World *world, RunLogs *logs, uint64_t next[RUNS][NODES])
             snprintf(id, sizeof id, "r%u", run);
             snprintf(name, sizeof name, "n%u", node);
             appends[run][node] = (LogAppend){ world, &waiting, &next[run][node], run, node };
-            check(run_logs_append(logs, str_from_c(id), str_from_c(name),
-                                  lines.len > 0 ? next[run][node] : 0, buf_str(&lines),
-                                  log_appended, &appends[run][node], &err),
-                  &err);
+            RunLogLines appended = { str_from_c(id), str_from_c(name),
+                                     lines.len > 0 ? next[run][node] : 0, buf_str(&lines) };
+            check(run_logs_append(logs, &appended, log_appended, &appends[run][node], &err), &err);
             waiting++;
         }
     }

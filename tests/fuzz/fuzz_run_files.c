@@ -108,7 +108,8 @@ static uint64_t append(Loop *loop, RunLogs *logs, uint64_t from, Str lines)
 {
     Append one = { .loop = loop };
     Error err;
-    bool ok = run_logs_append(logs, STR("r1"), STR("web1"), from, lines, appended, &one, &err);
+    bool ok = run_logs_append(logs, &(RunLogLines){ STR("r1"), STR("web1"), from, lines }, appended,
+                              &one, &err);
     BUG_IF(!ok);
     loop_run(loop);
     BUG_IF(!one.ok);

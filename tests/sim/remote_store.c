@@ -499,13 +499,13 @@ static bool remote_compact(Store *store, int64_t revision, StoreDone *done, void
     return send((RemoteStore *)store, &request, err);
 }
 
-static bool remote_grant(Store *store, int64_t ttl_s, int64_t id, bool is_reserved,
-                         StoreLeaseDone *done, void *context, Error *err)
+static bool remote_grant(Store *store, const StoreLeaseGrant *grant, StoreLeaseDone *done,
+                         void *context, Error *err)
 {
     Message request = { .kind = MESSAGE_GRANT,
-                        .number = ttl_s,
-                        .id = id,
-                        .is_reserved = is_reserved,
+                        .number = grant->ttl_s,
+                        .id = grant->id,
+                        .is_reserved = grant->is_reserved,
                         .lease_done = done,
                         .context = context };
     return send((RemoteStore *)store, &request, err);

@@ -95,10 +95,11 @@ static inline bool lossy_txn(Store *base, const StoreTxn *txn, size_t bytes, Sto
     return true;
 }
 
-static inline bool lossy_grant(Store *base, int64_t ttl_s, int64_t id, bool is_reserved,
-                               StoreLeaseDone *done, void *context, Error *err)
+static inline bool lossy_grant(Store *base, const StoreLeaseGrant *grant, StoreLeaseDone *done,
+                               void *context, Error *err)
 {
-    return store_lease_grant(((LossyStore *)base)->real, ttl_s, id, done, context, err);
+    return store_lease_grant(((LossyStore *)base)->real, grant->ttl_s, grant->id, done, context,
+                             err);
 }
 
 static inline bool lossy_revoke(Store *base, int64_t id, StoreLeaseDone *done, void *context,

@@ -87,8 +87,8 @@ static void start_of(Fixture *f, const char *run, const char *node, uint64_t fro
                      const char *lines)
 {
     Error err;
-    if (!run_logs_append(f->logs, str_from_c(run), str_from_c(node), from, str_from_c(lines),
-                         on_appended, f, &err)) {
+    RunLogLines appended = { str_from_c(run), str_from_c(node), from, str_from_c(lines) };
+    if (!run_logs_append(f->logs, &appended, on_appended, f, &err)) {
         f->kind = err.kind;
         return;
     }

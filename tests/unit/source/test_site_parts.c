@@ -39,12 +39,17 @@ static void add(SiteParts *parts, size_t which, const char *commit)
         (SitePart){ names[which], directories[which], str_from_c(commit) };
 }
 
+static bool find_next(Fixture *f, const Str *sources, const Str *places, uint32_t count)
+{
+    const SiteCandidates candidates = { sources, places, count, &f->newest, &f->valid, &f->tried };
+    return site_parts_next(&f->arena, &candidates, &f->next);
+}
+
 /* The commits to try next, as "app=1 site=2"; empty: none. */
 static const char *next(Fixture *f)
 {
     Buf text = buf_make_in(&f->arena, BUF_UNLIMITED);
-    if (!site_parts_next(&f->arena, names, directories, COUNT_OF(names), &f->newest, &f->valid,
-                         &f->tried, &f->next)) {
+    if (!find_next(f, names, directories, COUNT_OF(names))) {
         return "";
     }
     for (uint32_t i = 0; i < f->next.count; i++) {
@@ -122,11 +127,9 @@ static void test_a_removed_source_leaves_the_site(void **state)
     add(&f->valid, 0, "a1");
     add(&f->valid, 1, "s1");
     add(&f->newest, 1, "s1");
-    assert_true(site_parts_next(&f->arena, &names[1], &directories[1], 1, &f->newest, &f->valid,
-                                &f->tried, &f->next));
+    assert_true(find_next(f, &names[1], &directories[1], 1));
     assert_int_equal(f->next.count, 1);
-    assert_false(
-        site_parts_next(&f->arena, NULL, NULL, 0, &f->newest, &f->valid, &f->tried, &f->next));
+    assert_false(find_next(f, NULL, NULL, 0));
 }
 
 static void test_another_directory_is_another_site(void **state)
@@ -135,8 +138,7 @@ static void test_another_directory_is_another_site(void **state)
     add(&f->valid, 1, "s1");
     add(&f->newest, 1, "s1");
     Str other = STR("sub");
-    assert_true(site_parts_next(&f->arena, &names[1], &other, 1, &f->newest, &f->valid, &f->tried,
-                                &f->next));
+    assert_true(find_next(f, &names[1], &other, 1));
     assert_true(str_eq_c(f->next.items[0].directory, "sub"));
 }
 
