@@ -94,7 +94,7 @@ static bool check_request(ApiCall *call)
     } else if (has_body && !route_accepts_type(row, http1_find(head, "Content-Type"))) {
         refuse_type(call);
     } else if (http_request_is_unread(call->request)) {
-        /* The caller was authorized only after its body had been skipped. */
+        /* The body was skipped before the caller was authorized. */
         call_refuse(call, 503, PERMISSIONS_CHANGED);
     } else {
         return true;

@@ -52,7 +52,7 @@ typedef struct ApiSettings {
     const CertifySettings *certify;
     Versions *versions; /* NULL: versions of the site are not available */
     RateLimit uploads;  /* bytes of blobs that one remote caller may send */
-    SourceVault *vault; /* of secrets of sources; NULL: they cannot have any */
+    SourceVault *vault; /* stores the secrets of sources; NULL: sources cannot have secrets */
     Metrics *metrics;   /* counts requests; may be NULL */
     /* Adds metrics of the server. May be NULL. */
     void (*gather)(void *context, MetricsText *out);

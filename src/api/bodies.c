@@ -269,7 +269,7 @@ bool propose_body_read(Arena *arena, Str body, GitProposal *out, Error *err)
     return record_read(&format, arena, body.len == 0 ? STR("{}") : body, RECORD_EXTERNAL, out,
                        err) &&
            (out->commit.len == 0 || out->branch.len == 0 ||
-            error_set(err, ERROR_INVALID, "the request body: either 'commit' or 'branch'"));
+            error_set(err, ERROR_INVALID, "the request body: specify either 'commit' or 'branch'"));
 }
 
 bool activate_body_read(Arena *arena, Str body, VersionActivation *out, Error *err)

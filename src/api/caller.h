@@ -30,5 +30,5 @@ MUST_CHECK bool caller_may(const ApiSettings *settings, const ApiCaller *caller,
                            const RouteRow *row, const char *verb, AccessDecision *decision,
                            int *status, Error *err);
 
-/* A number for its credential, by which callers take turns and have shares. */
+/* Identifies the caller's credential, for fair scheduling and limits per caller. */
 uint64_t caller_hash(const ApiCaller *caller);

@@ -512,7 +512,7 @@ static uint32_t read_external(const Feed *feed, Arena *arena, TableName out[KIND
     return count;
 }
 
-/* Touches the names that are not in `others`. */
+/* Marks the names that are not in `others` as pending. */
 static void mark_missing_from(Feed *feed, const TableName *names, uint32_t count,
                               const TableName *others, uint32_t other_count)
 {

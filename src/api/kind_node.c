@@ -148,7 +148,8 @@ static KindItem pending_item(const Kind *kind, Arena *arena, const PendingEntry 
         object_uuid(kind, item.name, item.uuid);
         return item;
     }
-    /* The UUID changes when a different key comes first, and when it becomes a member. */
+    /* The UUID changes when a different key is listed first, and when the machine becomes a
+     * member. */
     pin_text(&first->key, pin);
     object_uuid(kind, arena_format(arena, "%s/%s", record->name, pin), item.uuid);
     set_text(arena, status, "state", first->is_approved ? "approved" : "pending");

@@ -78,8 +78,8 @@ static Value run_spec(Arena *arena, const FleetRun *run)
     return value_map(spec);
 }
 
-/* Targets that have not ended: silent ones may have accepted or started their order. Those of an
- * ended run are silent. */
+/* Targets without a result. Silent ones may have accepted or started their order; once the run has
+ * ended, all of them are silent. */
 typedef struct Unfinished {
     uint32_t pending, silent, canceled;
     uint32_t waiting, running; /* not silent */
@@ -426,9 +426,9 @@ static void on_created(void *context, const Error *err)
     kind_create_done(draft->call, str_from_c(draft->run.id), err);
 }
 
-/* A plan executes macros and guards of the site, so that both kinds of runs execute commands of its
- * author: only versions that a caller with that permission made current can be used by all
- * callers. */
+/* Even a plan executes macros and guards of the site, so every run executes commands of its author.
+ * Therefore callers without the permission can use only the current version, which a caller with
+ * that permission has made current. */
 static bool may_use(const ApiCall *call, Str version, bool is_plan, Error *err)
 {
     const ClusterStore *cluster_store = call_store(call);
@@ -452,8 +452,8 @@ static bool may_use(const ApiCall *call, Str version, bool is_plan, Error *err)
                      STR_ARG(version), is_plan ? "plan" : "apply", STR_ARG(verb));
 }
 
-/* A version that someone else has written could show values of variables that the caller may not
- * view; the current one is the responsibility of the caller who made it current. */
+/* A version written by someone else could reveal values of variables that the caller may not view;
+ * the current one is the responsibility of the caller who made it current. */
 static bool may_have_variables(const RunDraft *draft, Str version, Error *err)
 {
     const ClusterStore *cluster_store = call_store(draft->call);
@@ -510,8 +510,8 @@ static bool find_version(RunDraft *draft, Error *err)
     return true;
 }
 
-/* Nodes reject a job that does not exist; this is known before anything is started, except for
- * sites that are too large to read here. */
+/* Nodes would reject a job that does not exist. It is reported before anything is started, unless
+ * the site is too large to read here. */
 static void on_manifest(void *context, Str text, const Error *err)
 {
     RunDraft *draft = context;

@@ -285,8 +285,9 @@ static StoredWrite *write_new(const Kind *kind, ApiCall *call, Str name, int64_t
     return write;
 }
 
-/* As many objects as allowed, of average size, always fit, so the total is computed only for larger
- * ones. What does not grow is accepted, so that a kind beyond its limit can be made smaller. */
+/* The maximum number of objects of average size always fits, so the total is computed only for
+ * larger objects. A change that does not enlarge an object is accepted, so that a kind over its
+ * limit can be reduced. */
 static bool fits_limits(const StoredWrite *write, Str key)
 {
     const ClusterStore *cluster_store = call_store(write->call);

@@ -34,7 +34,8 @@ void stored_update(const Kind *kind, ApiCall *call, const KindDraft *draft);
 /* The same, and writes another record in the same transaction. */
 typedef struct StoredExtra {
     Str key, value;
-    int64_t revision; /* that it must still have when an object is updated; 0: it must not exist */
+    /* expected revision of the record when an object is updated; 0: it must not exist */
+    int64_t revision;
 } StoredExtra;
 void stored_create_with(const Kind *kind, ApiCall *call, const KindDraft *draft,
                         const StoredExtra *also);

@@ -20,6 +20,6 @@ int problem_status(ErrorKind kind);
 /* {"type":"urn:eden:problem:not-found","title":...,"status":404,"code":"not-found","detail":...},
  * with field problems unless `fields` is NULL. A status without a code is a bug. */
 void problem_json_put(Buf *out, int status, Str detail, const FieldProblems *fields);
-/* `refuse` of HttpServerOptions: errors before a request reaches a route, such as malformed HTTP.
- * Returns the content type. */
+/* `write_error` of HttpServerOptions: errors before a request reaches a route, such as malformed
+ * HTTP. Returns the content type. */
 const char *problem_json_refuse(void *context, int status, const char *why, Buf *out);

@@ -28,7 +28,8 @@ static int64_t put_result(Buf *json, Arena *arena, const RunTarget *target, cons
         return 0;
     }
     const StepCounts *counts = &result.counts;
-    bool knows_better = result.outcome == NODE_RUNNING && result.reason.len > 0; /* it reboots */
+    /* the node is rebooting */
+    bool knows_better = result.outcome == NODE_RUNNING && result.reason.len > 0;
     json_out_text(json, "reason",
                   silence != NULL && !knows_better ? str_from_c(silence) : result.reason);
     json_out_open(json, "counts", '{');
@@ -71,9 +72,9 @@ static const char *silence_reason(const RunEntry *run, uint32_t target, const Ro
     if (run->record.state == RUN_ENDED && run->record.is_canceled) {
         return !run->targets[target].has_result || node == NULL ? NULL
                : may_run
-                   ? "it was silent, so it may still be executing the run; it stops when it returns"
+                   ? "it was silent and may still be executing the run; it stops when it reconnects"
                : run->targets[target].outcome == NODE_RUNNING
-                   ? "it was silent and did not return, so its state is unknown"
+                   ? "it was silent and did not reconnect, so its state is unknown"
                    : NULL;
     }
     return node == NULL ? "it is no longer a node of the cluster"
@@ -83,8 +84,8 @@ static const char *silence_reason(const RunEntry *run, uint32_t target, const Ro
                                                      : "its order has not been written yet";
 }
 
-/* Since when it has no session, and until when the run waits for it. `reported_ms`: when it has
- * reported something, which may be later than its session was last confirmed. */
+/* Since when the node has had no session, and how long the run waits for it. `reported_ms` is the
+ * time of its last report, which may be later than the last confirmation of its session. */
 static void put_silence(Buf *json, const ApiSettings *settings, const RunEntry *run, uint32_t index,
                         const RosterNode *node, int64_t reported_ms)
 {

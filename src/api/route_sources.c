@@ -161,7 +161,8 @@ void source_secret_delete(ApiCall *call)
 
 /* --- Webhooks --------------------------------------------------------------------------------- */
 
-/* Has the length of a sealed secret: checking it takes as long as if the source existed. */
+/* Dummy values as long as real secrets, so that checking a webhook takes equally long if the source
+ * does not exist. */
 #define SIXTEEN_A    "AAAAAAAAAAAAAAAA"
 #define DUMMY_SECRET SIXTEEN_A SIXTEEN_A SIXTEEN_A SIXTEEN_A
 #define DUMMY_SEALED DUMMY_SECRET SIXTEEN_A SIXTEEN_A "AAAAAAAAAAA="

@@ -5,7 +5,7 @@
 #include "base/json_out.h"
 
 enum {
-    FILE_COST = 4096, /* bytes that a blob of one byte takes on a disk */
+    FILE_COST = 4096, /* disk space that even a blob of one byte takes */
 };
 
 /* Returns NULL after rejecting the call. */
@@ -138,7 +138,8 @@ void blobs_missing_post(ApiCall *call)
     }
 }
 
-/* What was sent and is in no version stays for an hour. Returns false after rejecting the call. */
+/* Limits uploads, because blobs that no version uses are kept for an hour. Returns false after
+ * rejecting the call. */
 static bool may_upload(ApiCall *call, uint32_t blobs)
 {
     const ApiSettings *settings = call_settings(call);

@@ -351,7 +351,7 @@ static TlsResult read_plain(const Connection *connection, char *to, size_t room,
     if (errno == EAGAIN || errno == EINTR) {
         return TLS_WANT_READ;
     }
-    error_set(err, ERROR_UNAVAILABLE, "reading: %s", strerror(errno));
+    error_set(err, ERROR_UNAVAILABLE, "cannot read: %s", strerror(errno));
     return TLS_FAILED;
 }
 
@@ -400,7 +400,7 @@ static bool write_now(Connection *connection, Str bytes, size_t *count, Error *e
             send(connection->descriptor, bytes.data + *count, bytes.len - *count, MSG_NOSIGNAL);
         if (put < 0) {
             return errno == EAGAIN || errno == EINTR ||
-                   error_set(err, ERROR_UNAVAILABLE, "writing: %s", strerror(errno));
+                   error_set(err, ERROR_UNAVAILABLE, "cannot write: %s", strerror(errno));
         }
         *count += (size_t)put;
     }

@@ -75,7 +75,7 @@ struct GrpcCall {
 GrpcSession *grpc_session_new(Connection *connection, const Http2Options *http2,
                               const GrpcSide *side, void *owner, GrpcLimits limits,
                               GrpcMemory *memory);
-/* Closes the connection. Its calls end with the error that is passed to GrpcSide.over. */
+/* Closes the connection. Its calls end with the error that is passed to GrpcSide.session_closed. */
 void grpc_session_free(GrpcSession *session);
 
 /* Returns a zeroed call, ready for http2. */

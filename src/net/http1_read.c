@@ -2,8 +2,8 @@
  *
  * A line is collected in a buffer with a limit, so memory is bounded before a line is complete. The
  * head is parsed once its empty line has arrived; only then the framing of the body is decided (RFC
- * 9112, 6.3), and every ambiguity is an error with the status to respond with in `refusal`. After
- * an error the reader stays in an error state, because the position of the next message is
+ * 9112, 6.3), and every ambiguity is an error with the status to respond with in `error_status`.
+ * After an error the reader stays in an error state, because the position of the next message is
  * unknown. */
 #include "net/http1.h"
 

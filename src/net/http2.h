@@ -89,16 +89,16 @@ Http2Options http2_defaults(void);
 
 /* Takes ownership of the connection, which may still be opening. */
 Http2 *http2_new(Connection *connection, const Http2Options *options);
-/* Closes the connection immediately. Streams are closed with HTTP2_CANCEL first; `over` is not
- * called. Allowed from callbacks. NULL is allowed. */
+/* Closes the connection immediately. Streams are closed with HTTP2_CANCEL first;
+ * `connection_closed` is not called. Allowed from callbacks. NULL is allowed. */
 void http2_free(Http2 *http2);
 DEFINE_AUTO(Http2, http2_free)
 
 /* Announces to the peer that no new streams are accepted. Open streams may finish. When none is
- * left, the connection is closed properly and `over` is called. */
+ * left, the connection is closed properly and `connection_closed` is called. */
 void http2_shut_down(Http2 *http2);
-/* Closes the connection with GOAWAY. `over` follows, with `reason`, which must be a literal, as its
- * text. */
+/* Closes the connection with GOAWAY. `connection_closed` follows, with `reason`, which must be a
+ * literal, as its text. */
 void http2_abort(Http2 *http2, uint32_t code, const char *reason);
 
 Connection *http2_connection(const Http2 *http2);

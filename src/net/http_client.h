@@ -41,9 +41,9 @@ typedef struct HttpCallOptions {
     void (*piece)(void *context, const Http1Head *head, Str piece);
     /* with `piece`: limit on the time without data while the call is not paused */
     int64_t idle_timeout_ms;
-    /* Called once. `answer` is NULL after a failure, including a truncated response; then `err` has
-     * the reason. May free the call. */
-    void (*done)(void *context, const HttpResponse *answer, const Error *err);
+    /* Called once. `response` is NULL after a failure, including a truncated response; then `err`
+     * has the reason. May free the call. */
+    void (*done)(void *context, const HttpResponse *response, const Error *err);
     void *context;
 } HttpCallOptions;
 

@@ -6,5 +6,5 @@
 #include "net/http2.h"
 
 /* On success `reader`, which must be a fresh one for requests, has the head. Fails as http1_read
- * does, with the response status in `reader->refusal`. */
+ * does, with the response status in `reader->error_status`. */
 MUST_CHECK bool http_h2_head_read(const Http2Headers *headers, Http1Reader *reader, Error *err);

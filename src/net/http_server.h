@@ -5,7 +5,7 @@
  * Handlers need not know which one it is: heads are those of HTTP/1.1, with :authority as Host.
  *
  * A request is handed over when it is complete, and lives until it is answered, immediately or
- * later; if the peer disconnects before that, `gone` is called, and the request is freed.
+ * later; if the peer disconnects before that, `disconnected` is called, and the request is freed.
  *
  * A response is sent as a whole, or in pieces if its length is not known. A peer can
  * distinguish a complete response from an aborted one. */
@@ -48,10 +48,10 @@ typedef struct HttpServerOptions {
      * (http_request_is_unread); on HTTP/1.1 its response is the last of the connection. NULL:
      * body_max for all. */
     bool (*reads_body)(void *context, const HttpRequest *request, uint64_t *max);
-    /* Who sends the body of a request: HTTP_ANONYMOUS, an unauthenticated caller, or any other
-     * number for the same caller. The bodies of one caller have half of memory_max, and those of
-     * all unauthenticated ones together a small part, so that they leave room for others. NULL:
-     * they only share memory_max. */
+    /* Identifies the caller that sends the body of a request: HTTP_ANONYMOUS if unauthenticated,
+     * otherwise any other number. The bodies of one caller may use half of memory_max, and those of
+     * all unauthenticated callers together a small part of it, which leaves space for others. NULL:
+     * all callers share memory_max. */
     uint64_t (*body_caller)(void *context, const HttpRequest *request);
     void (*requested)(void *context, HttpRequest *request);
     void (*disconnected)(void *context, HttpRequest *request); /* may be NULL */
@@ -65,8 +65,8 @@ HttpServer *http_server_new(const HttpServerOptions *options);
  * progress may be answered within the grace period; responses in pieces are aborted. `done` is
  * called once, in a later iteration of the loop, when no connection is left. */
 void http_server_stop(HttpServer *server, int64_t grace_ms, LoopRun *done, void *context);
-/* Closes all connections; `gone` is called for requests in progress. NULL is allowed. Must not be
- * called from `requested`. */
+/* Closes all connections; `disconnected` is called for requests in progress. NULL is allowed. Must
+ * not be called from `requested`. */
 void http_server_free(HttpServer *server);
 DEFINE_AUTO(HttpServer, http_server_free)
 

@@ -9,7 +9,7 @@
 
 enum {
     AHEAD_MAX = 64 * 1024, /* limit on bytes of further requests while one is in progress */
-    TURN_MAX = 8,          /* pipelined requests that are responded in one iteration of the loop */
+    TURN_MAX = 8,          /* pipelined requests that are answered in one iteration of the loop */
     /* bytes of a body that a connection may always hold, even on a busy server */
     SHARE = 16 * 1024,
     CLOSE_TIMEOUT_MS = 5000
@@ -383,7 +383,7 @@ static void put_piece(HttpRequest *request, Str piece)
 {
     Client *client = client_of(request);
     if (client->finishing) {
-        return; /* `gone` is about to be called */
+        return; /* `disconnected` is about to be called */
     }
     if (http_request_needs_body(request)) {
         Buf out = buf_make(BUF_UNLIMITED);

@@ -49,7 +49,8 @@ struct HttpKind {
     void (*abort)(HttpRequest *request);
     void (*stop)(HttpClient *client);       /* stops accepting requests; may free the client */
     void (*disconnect)(HttpClient *client); /* frees it in a later iteration of the loop */
-    void (*free)(HttpClient *client); /* frees it now; calls `gone` for requests in progress */
+    /* frees it now; calls `disconnected` for requests in progress */
+    void (*free)(HttpClient *client);
 };
 
 struct HttpServer {
@@ -91,7 +92,7 @@ bool http_request_hold_body(HttpRequest *request, size_t bytes);
 bool http_request_reads_body(HttpRequest *request, uint64_t *max);
 /* Passes the request to the handler. */
 void http_request_dispatch(HttpRequest *request);
-/* Calls `gone` if the request was passed on and not answered. */
+/* Calls `disconnected` if the request was passed on and not answered. */
 void http_request_cancel(HttpRequest *request);
 bool http_request_needs_body(const HttpRequest *request);
 bool http_status_has_body(int status);

@@ -7,7 +7,7 @@
  * each one once.
  *
  * When it is full, logs are dropped: the newest unsent ones, and the next record contains their
- * count. All other records are rejected, and their producer waits for `room`. */
+ * count. All other records are rejected, and their producer waits for `space_available`. */
 #pragma once
 
 #include "rpc/session_message.h"

@@ -124,7 +124,7 @@ static void timer_expired(void *context)
     }
     Error why;
     error_set(&why, ERROR_TIMEOUT, "no %s within %d s",
-              session->sm.state == SESSION_CONNECTING ? "connection" : "answer to the hello",
+              session->sm.state == SESSION_CONNECTING ? "connection" : "response to the hello",
               SESSION_OPEN_MS / 1000);
     fail(session, &why);
 }
@@ -290,7 +290,7 @@ static bool changes_follow(NodeWatch *watch, const Changes *changes, Error *err)
         watch->at = watch->revision = 0;
     }
     if (!watch->has_position) {
-        return error_set(err, ERROR_INVALID, "changes of an unknown store");
+        return error_set(err, ERROR_INVALID, "changes from an unknown store");
     }
     for (uint32_t i = 0; i < changes->change_count; i++) {
         int64_t revision = changes->changes[i].revision;
@@ -341,7 +341,7 @@ static bool changed(SessionNode *session, const Changes *changes, Error *err)
 static bool pinged(SessionNode *session, const Ping *ping, Error *err)
 {
     if (session->ping_due) {
-        return error_set(err, ERROR_INVALID, "a ping before the last one was answered");
+        return error_set(err, ERROR_INVALID, "a ping before the response to the last one");
     }
     session->ping = ping->id;
     session->ping_due = true;

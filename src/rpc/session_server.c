@@ -447,7 +447,7 @@ static bool watch_ack_arrived(SessionServer *session, const WatchAck *taken, Err
 static bool pong_arrived(SessionServer *session, const Pong *pong, Error *err)
 {
     if (!session->awaiting_pong || session->ping.len > 0 || pong->id != session->pings) {
-        return error_set(err, ERROR_INVALID, "answer to a ping that was not sent");
+        return error_set(err, ERROR_INVALID, "response to a ping that was not sent");
     }
     Loop *loop = session->options.loop;
     SessionPing ping = { loop_now_ms(loop) - session->ping_ms, pong->wall_ms, loop_wall_ms(loop) };
@@ -489,7 +489,7 @@ void session_server_message(SessionServer *session, Str message)
     if (session->sm.state == SERVER_GREETING) {
         ok = hello_arrived(session, message, &err);
     } else if (session->sm.state == SERVER_LOADING) {
-        ok = error_set(&err, ERROR_INVALID, "message before the answer to the hello");
+        ok = error_set(&err, ERROR_INVALID, "message before the response to the hello");
     } else if (session->sm.state == SERVER_LIVE) {
         ok = message_arrived(session, message, &err);
     }

@@ -99,8 +99,8 @@ void session_server_applied(SessionServer *session, const RejectedRecord *refusa
                             const Error *err);
 /* Notifies the node that the records passed to `apply` are delayed by this time. */
 void session_server_delayed(SessionServer *session, uint64_t delay_ms);
-/* Sends changes of a watch. Allowed only after `watch` or `taken`, since at most one message may be
- * in flight. */
+/* Sends changes of a watch. Allowed only after `watch` or `changes_acknowledged`, since at most one
+ * message may be in flight. */
 void session_server_changes(SessionServer *session, const Changes *changes);
 
 /* Sends a ping: `ping_answered` follows when the response arrives. Does nothing while a ping is in

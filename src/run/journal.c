@@ -278,7 +278,7 @@ void journal_begin(Journal *journal, const JournalRun *run)
                     run->edge_count);
 }
 
-/* A run without edges can owe nothing, so none of it has to survive a power failure. */
+/* A run without edges cannot owe anything, so its records need not survive a power failure. */
 static bool sync_if_owing(Journal *journal, Error *err)
 {
     return journal->run.edge_count == 0 || append_file_sync(&journal->file, err);

@@ -42,7 +42,7 @@ typedef struct JournalRun {
     Str site;          /* digest */
     Str name;          /* of the site; may be empty */
     Str path;          /* location of the site */
-    Str command;       /* for people */
+    Str command;       /* informational */
     const Debt *edges; /* from debts_of_graph(); borrowed until the journal is closed */
     uint32_t edge_count;
 } JournalRun;

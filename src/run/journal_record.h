@@ -38,7 +38,7 @@ typedef struct JournalRecord {
     Str site;       /* begin: digest of the site */
     Str name;       /* begin, owed: name of the site; may be empty */
     Str path;       /* begin, owed: location of the site */
-    Str command;    /* begin: for people */
+    Str command;    /* begin: informational */
     Str step;       /* act, kept, done, paid, owed */
     Str action;     /* act: "file.managed" */
     Str result;     /* done, end: "changed", "failed" ... */

@@ -35,7 +35,7 @@ bool keep_content(Keep *keep, Str content, Arena *arena, Str *name, Error *err)
 {
     char hex[SHA256_HEX + 1];
     sha256_hex(content, hex);
-    /* An existing one becomes recent again. */
+    /* Existing content counts as recent again. */
     if (!directory_touch(&keep->directory, hex)) {
         if (!directory_write(&keep->directory, hex, content, keep->sync, err)) {
             return false;

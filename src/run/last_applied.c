@@ -47,7 +47,8 @@ static void read_text(Digest *digest, Str text)
     }
 }
 
-/* Deeply nested values count by their kind alone; a map counts in the order it is written. */
+/* Deeply nested values contribute only their kind to the digest. The order of map entries
+ * matters. */
 static void take_value(Digest *digest, Value v, unsigned depth)
 {
     read_u64(digest, v.kind);
@@ -154,7 +155,7 @@ bool last_applied_load(LastApplied *last, const Directory *state, Problems *prob
     bool found = directory_read(state, last->arena, last->file, FILE_MAX, &text, &why);
     if (!found && why.kind == ERROR_NOT_FOUND && last->former != NULL) {
         found = directory_read(state, last->arena, last->former, FILE_MAX, &text, &why);
-        last->changed = found; /* so that it is written under the name */
+        last->changed = found; /* so that it is saved under the site's name */
     }
     if (!found) {
         if (why.kind == ERROR_NOT_FOUND) {
@@ -216,7 +217,7 @@ bool last_applied_save(LastApplied *last, const Directory *state, Error *err)
     }
     uint32_t checksum = crc32c(buf_str(&text));
     buf_put(&text, str_from((const char *)&checksum, sizeof checksum));
-    /* Not synced: losing it affects a word in a report, not a debt. */
+    /* Not synced: losing it affects only how a change is described, not what is owed. */
     if (!directory_has(state, last->file)) {
         drop_old_files(last, state);
     }

@@ -52,6 +52,6 @@ MUST_CHECK bool last_applied_save(LastApplied *last, const Directory *state, Err
 Cause last_applied_cause(LastApplied *last, Str step, Digest wanted);
 /* The step is in its desired state: after ok or changed, not after a failure. */
 void last_applied_set(LastApplied *last, Str step, Digest wanted);
-/* Forgets removed steps; `is_gone` is not called for those that were looked up or set in the
- * meantime. */
+/* Drops the entries of steps that `is_gone` reports as removed. It is not called for steps that
+ * were looked up or set since loading. */
 void last_applied_drop(LastApplied *last, bool (*is_gone)(void *context, Str step), void *context);

@@ -13,7 +13,7 @@ enum {
 
 static const char lock_name[] = "lock";
 
-/* The holder of the lock: a line that counts only while the lock is held, so it has no format
+/* The holder of the lock, as one line. It is valid only while the lock is held, so it has no format
  * version. */
 typedef struct Holder {
     int64_t pid;

@@ -26,7 +26,7 @@ static Problem *report(NodeLoader *l, Value at, const char *message)
                         "%s", message);
 }
 
-/* Numbers and booleans are labels as spelled. */
+/* Numbers and booleans are used as they are spelled. */
 static bool text_of(const NodeLoader *l, Value v, Str *out)
 {
     switch ((ValueKind)v.kind) {

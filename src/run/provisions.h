@@ -2,8 +2,8 @@
  * step is reached.
  *
  * Steps declare this in their claims (model/module.h): what they manage, what is under a directory
- * that they fill, and "provides:" for the rest. Only the deciding thread settles steps; workers
- * query. */
+ * that they fill, and "provides:" for the rest. Only the thread of the executor settles steps;
+ * workers may query. */
 #pragma once
 
 #include "base/own.h"

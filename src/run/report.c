@@ -157,13 +157,13 @@ static void add_to_digest(Sha256 *sha, Str text)
     sha256_add(sha, text);
 }
 
-/* The same on another node, if only its name differs. */
+/* Equal on another node if only the name of the node differs. */
 static void add_common(Sha256 *sha, Arena *arena, Str text, Str node)
 {
     add_to_digest(sha, word_replace(arena, text, node, STR("{node}")));
 }
 
-/* A value that JSON cannot represent counts by its first bytes. */
+/* A value that JSON cannot represent contributes its first bytes. */
 static void add_changes(Sha256 *sha, const RunReport *report, const StepReport *item, Arena *arena)
 {
     Buf text = buf_make_in(arena, BUF_UNLIMITED);

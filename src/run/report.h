@@ -66,8 +66,8 @@ StepResult run_report_result(const RunReport *report);
 
 /* A step as in "eden.run/1". */
 Value step_report_value(const Step *step, const StepReport *report, Arena *arena);
-/* What a step changed, without what its diff says too: the size of a file, which differs between
- * nodes if their names are in it. NULL is allowed. */
+/* What a step changed, except what its diff also shows, such as the size of a file, which differs
+ * between nodes if it contains their names. NULL is allowed. */
 const Map *step_changes_beside(const Map *changes, Str diff, Arena *arena);
 /* The object "counts" of "eden.run/1". */
 Value run_report_counts_value(const RunReport *report, Arena *arena);

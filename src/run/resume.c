@@ -140,8 +140,8 @@ static bool write_note(const Directory *directory, const char *name, const Resum
     return directory_write(directory, name, buf_str(&text), true, err);
 }
 
-/* The note by path is removed last: if killed in between, there are two, and the other one
- * counts. */
+/* The note named after the path is removed last. If the process is killed in between, both exist
+ * and the other one takes precedence. */
 bool resume_save(const Directory *state, const Resume *resume, Error *err)
 {
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };

@@ -1,11 +1,11 @@
 /* Messages from the agent to the runner of a run, one JSON object per line, on standard input:
  *
- *     {"control":"start","defines":["KEY=VALUE","KEY:=JSON"]}     the first one, before the run loads
+ *     {"control":"start","defines":["KEY=VALUE","KEY:=JSON"]}     the first, before the run loads
  *     {"control":"cancel","now":false}    running steps may finish; with `now` they are stopped
  *
- * Unlike arguments, other processes cannot read them. That the agent is gone means nothing: the run
- * goes on, and the next agent may continue to send messages. Unknown messages are ignored: a newer
- * agent may send them. */
+ * Unlike arguments, other processes cannot read them. The run continues when the agent exits, and
+ * the next agent may send further messages. Unknown messages, which a newer agent may send, are
+ * ignored. */
 #pragma once
 
 #include "base/buf.h"
@@ -17,7 +17,7 @@ void run_control_put_cancel(Buf *out, bool now);
 
 typedef struct RunControl {
     int descriptor; /* borrowed */
-    Buf text;       /* read, but not taken */
+    Buf text;       /* read, but not processed yet */
 } RunControl;
 
 RunControl run_control_make(int descriptor);

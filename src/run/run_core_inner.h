@@ -49,7 +49,7 @@ struct RunCore {
     SpareTasks spares;
     RunningTask *ready;    /* to be started; NULL: none */
     bool runs_inline;      /* the ready one */
-    RunningTask *gathered; /* to be applied together, linked by `joined`; NULL: none */
+    RunningTask *gathered; /* to be applied together, linked by `next_joined`; NULL: none */
     RunningTask *gathered_last;
     RunningTask *inline_task; /* is being run by the owner, within the turn that started it */
     Work *joining;            /* has JOIN_MAX entries */

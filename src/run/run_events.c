@@ -391,7 +391,7 @@ static bool may_repeat(const RunEvents *events, const StepNote *note, int64_t in
            events->file.size < OUTPUT_MAX;
 }
 
-/* A condition that is evaluated every millisecond gets one event. */
+/* A condition that is evaluated every millisecond causes only one event. */
 static void waits(void *context, uint32_t step, Str why, int64_t until_us)
 {
     RunEvents *events = context;
@@ -430,7 +430,7 @@ static void progress(void *context, uint32_t step, Str words)
     }
 }
 
-/* A text without its end, at a character. */
+/* Truncates a text between two characters. */
 static Str shorten(Str text, size_t max, bool *is_cut)
 {
     if (text.len <= max) {
@@ -459,7 +459,8 @@ static Value shorten_texts(Arena *arena, Value value, size_t max, bool *is_cut)
     return value_map(map);
 }
 
-/* The fields of a step with texts of at most `max` bytes, and without changes of any size. */
+/* The fields of a step, with texts truncated to `max` bytes and without `changes`, whose size is
+ * unlimited. */
 static Map *short_step(RunEvents *events, uint32_t step, Value full, size_t max)
 {
     bool is_cut = false;
@@ -503,7 +504,8 @@ static bool write_step(RunEvents *events, uint32_t step, bool sync, Error *err)
                : append(events, buf_str(&line), sync, err);
 }
 
-/* What the steps did must not be forgotten; that others found nothing to do may be. */
+/* Results of steps that changed something must survive a crash; those of unchanged steps need
+ * not. */
 static void ended(void *context, uint32_t step, WorkPhase phase)
 {
     RunEvents *events = context;
@@ -585,7 +587,7 @@ static void put_first_failure(RunEvents *events, const RunReport *report, Map *m
     }
 }
 
-/* A debt has no text without limit, but there may be many. */
+/* The texts of a debt are bounded, but there may be many debts. */
 static void put_owed(RunEvents *events, const RunReport *report, Map *map)
 {
     AUTO_CLEAR(Buf) size = buf_make(RUN_EVENT_MAX / 2);

@@ -167,8 +167,8 @@ static Cause run_cause_of(void *context, uint32_t step, const Value *params)
     return last_applied_cause(&run->now.last, of->id, wanted(run, step, params));
 }
 
-/* A listener pays with its final reaction, and for everything. What it listens to may be changed by
- * another worker right now, so the journal itself checks. */
+/* A step that listens pays all its debts with its final reaction. Another worker may be changing
+ * what it listens to, so the journal itself checks. */
 static void pay_debts(RunResources *resources, const Step *step, Work work,
                       const StepReport *report)
 {

@@ -69,7 +69,7 @@ DynamicOutcome scope_evaluate_at_load(void *context, const Dynamic *dynamic, Val
 void scope_set_run(Scope *scope, const Steps *steps, const StepReport *reports, bool planning);
 
 /* Whether the result of a condition is a text such as "no", "off" or "false", which counts as true
- * although no one means that. */
+ * although that is hardly ever intended. */
 bool scope_is_negative_text(Value answer);
 /* In the scope of a step. With `own`, `step` is available. */
 DynamicOutcome scope_evaluate(Scope *scope, uint32_t step, const Dynamic *dynamic, bool own,

@@ -23,7 +23,7 @@ static bool has_run(StepResult result)
     return result == RESULT_OK || result == RESULT_CHANGED || result == RESULT_FAILED;
 }
 
-/* Whether it has finished in a way that allows a statement about it. */
+/* Checks that the step has finished with a known result. */
 static bool check_ended(Render *r, const StepObject *object, uint32_t i)
 {
     const StepReport *report = report_of(object, i);
@@ -457,7 +457,7 @@ static void index_steps(StepsObject *object)
     for (uint32_t i = 0; i < count; i++) {
         const Step *step = &object->steps->items[i];
         index_name(object, step->name, i, last);
-        /* Indexes from `count` on mean groups. */
+        /* Indexes from `count` on refer to groups. */
         if (step->spec->has_for_each && step->spec != before) {
             index_name(object, step->spec->name, count + i, last);
         }

@@ -1,8 +1,9 @@
 /* The secrets that a run has encountered, and texts without them.
  *
- * Every secret is added before it is used: the marked variables of all layers, whether they win or
- * not; values that rendering obtains or computes from secrets (SecretSink in template.h); secret
- * results. So every text that leaves the run can be searched for all of them, whatever its origin.
+ * Every secret is added before it is used: the marked variables of all layers, whether or not they
+ * take precedence; values that rendering obtains or computes from secrets (SecretSink in
+ * template.h); secret results. So every text that leaves the run can be searched for all of them,
+ * whatever its origin.
  *
  * Thread-safe. */
 #pragma once

@@ -54,7 +54,7 @@ static void end_effect(Task *task, bool ok)
     }
 }
 
-/* An effect between its two records. */
+/* Runs an effect between its two journal records. */
 static bool act(Task *task, ActionFunction function, Error *err)
 {
     if (!before(task, err)) {
@@ -123,7 +123,8 @@ static void run_single(Task *task)
     task->duration_us = clock_monotonic_us() - start;
 }
 
-/* All checks, then one effect for those that need it, between the records of each. */
+/* Runs all checks, then one effect for the tasks that need it, between the journal records of
+ * each. */
 static void run_joined(Task *first)
 {
     int64_t start = clock_monotonic_us();

@@ -7,7 +7,7 @@
 #include "run/variables_layers.h"
 
 typedef enum VarState {
-    VAR_PLAIN,      /* `value` is the value */
+    VAR_PLAIN,      /* `value` is final */
     VAR_MAP,        /* contains templates further down: `map` */
     VAR_UNRENDERED, /* `dynamic` has not been rendered yet */
     VAR_RENDERING,  /* being rendered: using it again is a cycle */
@@ -24,7 +24,7 @@ typedef struct Var {
         LazyMap *map;
     };
     const LazyMap *parent;
-    uint32_t index;        /* index among the entries of `in` */
+    uint32_t index;        /* index among the entries of `parent` */
     struct Var *dependent; /* for VAR_RENDERING: the variable that uses it; NULL: none */
 } Var;
 

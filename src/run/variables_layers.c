@@ -405,8 +405,8 @@ static bool is_plain_item(Value v)
            !(value_is_string(v) && dynamic_has_template(value_str(v)));
 }
 
-/* A value of another shape than the marked one counts as marked, except for plain items of a list,
- * which may have any shape: it may be a template that produces the same. */
+/* A value whose shape differs from the marked one counts as marked, because it may be a template
+ * that produces the same data. Plain items of a list may have any shape. */
 static Value marks_apply(Arena *arena, Value marks, Value v)
 {
     if (marks.kind == VALUE_BOOL) {

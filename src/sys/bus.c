@@ -3,7 +3,7 @@
  * Nothing here blocks inside libsystemd: calls are sent, and incoming messages are processed one by
  * one, in time slices between which cancellation is checked. Signals are selected by match rules;
  * because any client on the bus can send a signal to any other, the sender is also compared with
- * the owner object the service's name. */
+ * the owner of the service's name. */
 #include "sys/bus.h"
 
 #include <errno.h>
@@ -46,7 +46,7 @@ struct Bus {
     char error_name[256];
 };
 
-/* --- Opening and closing ----------------------------------------------------------------- */
+/* --- Opening and closing --------------------------------------------------------------------- */
 
 /* Like systemctl: root talks to systemd without a bus. */
 static int open_systemd(Bus *bus)
@@ -112,24 +112,24 @@ void bus_close(Bus *bus)
     arena_clear(&arena);
 }
 
-/* --- Incoming messages ------------------------------------------------------------------- */
+/* --- Incoming messages ----------------------------------------------------------------------- */
 
 static bool equals(const char *text, const char *wanted)
 {
     return text != NULL && wanted != NULL && strcmp(text, wanted) == 0;
 }
 
-static bool matches(const Bus *bus, const Subscription *subscriptions, sd_bus_message *message)
+static bool matches(const Bus *bus, const Subscription *subscription, sd_bus_message *message)
 {
     const BusLibrary *library = &bus->library;
-    const BusMatch *match = &subscriptions->match;
+    const BusMatch *match = &subscription->match;
     const char *path = library->sd_bus_message_get_path(message);
     return equals(library->sd_bus_message_get_interface(message), match->interface) &&
            (match->member == NULL ||
             equals(library->sd_bus_message_get_member(message), match->member)) &&
            (match->path.len == 0 || str_eq_c(match->path, path == NULL ? "" : path)) &&
            (bus->direct ||
-            str_eq(str_from_c(library->sd_bus_message_get_sender(message)), subscriptions->owner));
+            str_eq(str_from_c(library->sd_bus_message_get_sender(message)), subscription->owner));
 }
 
 /* A service acquired or lost its name. */
@@ -243,7 +243,7 @@ static bool pump(Bus *bus, const Deadline *deadline, Error *err)
     return true;
 }
 
-/* --- Calls ------------------------------------------------------------------------------- */
+/* --- Calls ----------------------------------------------------------------------------------- */
 
 /* The ErrorKind for a D-Bus error name; a name that ends with '.' is a prefix. */
 static const struct {
@@ -267,7 +267,8 @@ static const struct {
     { DAEMON ".Error.Disconnected", ERROR_UNAVAILABLE },
     { DAEMON ".Error.NameHasNoOwner", ERROR_UNAVAILABLE },
     { DAEMON ".Error.NoReply",
-      ERROR_UNAVAILABLE }, /* it left the bus; our own clock reports timeouts */
+      /* the service has left the bus; timeouts are detected by our own clock */
+      ERROR_UNAVAILABLE },
     { DAEMON ".Error.NoServer", ERROR_UNAVAILABLE },
     { DAEMON ".Error.ServiceUnknown", ERROR_UNAVAILABLE },
     { DAEMON ".Error.Spawn.", ERROR_UNAVAILABLE },
@@ -427,7 +428,7 @@ bool bus_get_all(Bus *bus, const BusCall *object, BusTimeout timeout, Arena *are
     return true;
 }
 
-/* --- Signals ----------------------------------------------------------------------------- */
+/* --- Signals --------------------------------------------------------------------------------- */
 
 static bool call_daemon(Bus *bus, const char *member, Str argument, BusTimeout timeout,
                         BusValue *reply, Error *err)
@@ -466,13 +467,13 @@ static Str owner_rule(Bus *bus, const char *service)
                         service);
 }
 
-/* The current owner object the service's name; none is fine. */
-static bool find_owner(Bus *bus, Subscription *subscriptions, BusTimeout timeout, Error *err)
+/* Looks up the current owner of the name of the service. It is not an error if there is none. */
+static bool find_owner(Bus *bus, Subscription *subscription, BusTimeout timeout, Error *err)
 {
     BusValue reply;
-    if (call_daemon(bus, "GetNameOwner", str_from_c(subscriptions->match.service), timeout, &reply,
+    if (call_daemon(bus, "GetNameOwner", str_from_c(subscription->match.service), timeout, &reply,
                     err)) {
-        subscriptions->owner = bus_text(bus_item(&reply, 0));
+        subscription->owner = bus_text(bus_item(&reply, 0));
         return true;
     }
     return str_eq(bus_error_name(bus), STR(DAEMON ".Error.NameHasNoOwner"));
@@ -480,15 +481,15 @@ static bool find_owner(Bus *bus, Subscription *subscriptions, BusTimeout timeout
 
 bool bus_subscribe(Bus *bus, const BusMatch *match, BusTimeout timeout, Error *err)
 {
-    Subscription subscriptions = { .match = *match };
-    subscriptions.match.path = arena_copy(&bus->work, match->path);
-    subscriptions.rule = rule_of(bus, match);
-    VEC_PUSH(&bus->work, &bus->subscriptions, subscriptions);
+    Subscription subscription = { .match = *match };
+    subscription.match.path = arena_copy(&bus->work, match->path);
+    subscription.rule = rule_of(bus, match);
+    VEC_PUSH(&bus->work, &bus->subscriptions, subscription);
     if (bus->direct) {
         return true; /* on a direct connection systemd sends every signal */
     }
     return call_daemon(bus, "AddMatch", owner_rule(bus, match->service), timeout, NULL, err) &&
-           call_daemon(bus, "AddMatch", subscriptions.rule, timeout, NULL, err) &&
+           call_daemon(bus, "AddMatch", subscription.rule, timeout, NULL, err) &&
            find_owner(bus, &VEC_LAST(&bus->subscriptions), timeout, err);
 }
 
@@ -497,7 +498,7 @@ static bool is_name_lost(const Bus *bus, const BusValue *args, BusSignal *out)
 {
     Str name = bus_text(bus_item(args, 0));
     if (bus_text(bus_item(args, 1)).len == 0) {
-        return false; /* it only appeared */
+        return false; /* the service has acquired the name */
     }
     for (uint32_t i = 0; i < bus->subscriptions.len; i++) {
         if (str_eq_c(name, bus->subscriptions.items[i].match.service)) {
@@ -591,7 +592,7 @@ void bus_unsubscribe_all(Bus *bus)
     arena_reset(&bus->work);
 }
 
-/* --- Pool of idle connections ------------------------------------------------------------ */
+/* --- Pool of idle connections ---------------------------------------------------------------- */
 
 enum {
     IDLE_MAX = 8

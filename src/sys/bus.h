@@ -35,13 +35,13 @@ typedef enum BusKind {
 
 /* Fails with ERROR_UNAVAILABLE if there is no library or no bus. */
 MUST_CHECK bool bus_open(BusKind kind, Bus **out, Error *err);
-void bus_close(Bus *bus); /* NULL is fine */
+void bus_close(Bus *bus); /* NULL is allowed */
 DEFINE_AUTO(Bus, bus_close)
 
 /* An idle connection from the pool, or a new one. It belongs to the caller until bus_release;
  * broken connections are not returned to the pool. */
 MUST_CHECK bool bus_acquire(Shared *shared, BusKind kind, Bus **out, Error *err);
-void bus_release(Shared *shared, Bus *bus); /* NULL is fine; drops all subscriptions */
+void bus_release(Shared *shared, Bus *bus); /* NULL is allowed; drops all subscriptions */
 
 enum {
     BUS_TIMEOUT_MS = 25000,  /* for calls without their own timeout */
@@ -131,10 +131,11 @@ MUST_CHECK bool bus_call(Bus *bus, const BusCall *call, BusTimeout timeout, Aren
  * Valid until the next call. */
 Str bus_error_name(const Bus *bus);
 
-/* Properties: `of` names the object and the interface. One property, or all of them as a map. */
-MUST_CHECK bool bus_get(Bus *bus, const BusCall *of, const char *property, BusTimeout timeout,
+/* Properties: `object` names the object and the interface. One property, or all of them as a
+ * map. */
+MUST_CHECK bool bus_get(Bus *bus, const BusCall *object, const char *property, BusTimeout timeout,
                         Arena *arena, BusValue *out, Error *err);
-MUST_CHECK bool bus_get_all(Bus *bus, const BusCall *of, BusTimeout timeout, Arena *arena,
+MUST_CHECK bool bus_get_all(Bus *bus, const BusCall *object, BusTimeout timeout, Arena *arena,
                             BusValue *out, Error *err);
 
 /* --- Signals --------------------------------------------------------------------------------- */

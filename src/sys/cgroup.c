@@ -125,7 +125,8 @@ static bool set_limit(const char *path, const char *controller, const char *file
     if (limit == 0) {
         return true;
     }
-    /* Fails if it is enabled already, or cannot be; the limit then shows which. */
+    /* Fails if the controller is already enabled or cannot be enabled; setting the limit shows
+     * which. */
     (void)!write_file(arena_copy_c(&arena, parent), "cgroup.subtree_control", enable, &ignored);
     return write_file(path, file, text, &ignored);
 }

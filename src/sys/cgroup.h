@@ -10,9 +10,9 @@
 /* The directory for a group with this name below the group of this process. Fails with
  * ERROR_UNAVAILABLE if the unified hierarchy is not mounted. */
 MUST_CHECK bool cgroup_path(Arena *arena, const char *name, const char **path, Error *err);
-/* The same below the group of the unit of this process. That is the group of this process, or the
- * one above if systemd has put it into CGROUP_OWN (DelegateSubgroup=): only then can groups have
- * limits, because the one above must have no processes itself. */
+/* The same below the cgroup of this process's systemd unit: the group of this process, or its
+ * parent if systemd has put the process into CGROUP_OWN (DelegateSubgroup=). Groups can have limits
+ * only in the latter case, because their parent must not contain processes itself. */
 #define CGROUP_OWN "agent"
 MUST_CHECK bool cgroup_unit_path(Arena *arena, const char *name, const char **path, Error *err);
 /* Creates a group. Its parent directory must be a cgroup too. */
@@ -27,8 +27,8 @@ typedef struct CgroupLimits {
     int64_t tasks;        /* processes and threads; 0: no limit */
 } CgroupLimits;
 
-/* Sets them as far as the group can have limits, making that possible where the group above has no
- * processes. Fails with ERROR_UNAVAILABLE if one that is wanted is not in effect. */
+/* Sets the limits, enabling the controllers in the parent group if it has no processes. Fails with
+ * ERROR_UNAVAILABLE if a requested limit is not in effect. */
 MUST_CHECK bool cgroup_limit(const char *path, const CgroupLimits *limits, Error *err);
 /* Kills all processes of the group and of all groups below it, as far as the kernel supports
  * that. */

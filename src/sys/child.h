@@ -31,14 +31,14 @@ typedef struct ChildOptions {
      * group; a program without "/" is searched for in PATH. */
     bool is_foreground;
     const char *const *env; /* "NAME=value", ends with NULL; NULL: inherits the environment */
-    /* Called once, in a later iteration; the child may be freed in it. */
+    /* Called once, in a later iteration of the loop. May free the child. */
     void (*ended)(void *context, ChildExit end);
     void *context;
 } ChildOptions;
 
 /* Fails with ERROR_NOT_FOUND, ERROR_DENIED or ERROR_OS. */
 MUST_CHECK bool child_start(const ChildOptions *options, Child **out, Error *err);
-/* Kills a running child and waits for it. NULL is fine. */
+/* Kills a running child and waits for it. NULL is allowed. */
 void child_free(Child *child);
 DEFINE_AUTO(Child, child_free)
 

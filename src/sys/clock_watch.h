@@ -22,4 +22,4 @@ typedef struct ClockWatch {
 
 void clock_watch_init(ClockWatch *watch, Loop *loop, void (*jumped)(void *context, int64_t by_ms),
                       void *context);
-void clock_watch_stop(ClockWatch *watch); /* fine if it was never started */
+void clock_watch_stop(ClockWatch *watch); /* does nothing if it was never started */

@@ -165,7 +165,7 @@ static int open_text(Str text)
     return descriptor;
 }
 
-static Str read_messages(Arena *arena, const ConfirmedChange *change)
+static Str read_error_output(Arena *arena, const ConfirmedChange *change)
 {
     char text[ERROR_OUTPUT_MAX];
     ssize_t got = pread(change->error_output, text, sizeof text, 0);
@@ -237,7 +237,7 @@ bool confirmed_change_start(Arena *arena, const ConfirmedChangeSpec *spec, Confi
         return true;
     }
     if (error_output != NULL) {
-        *error_output = read_messages(arena, change);
+        *error_output = read_error_output(arena, change);
     }
     if (message == MESSAGE_FAILED) {
         reap(change);
@@ -255,7 +255,8 @@ static char decide(ConfirmedChange **change, char message)
 {
     ConfirmedChange *own = *change;
     *change = NULL;
-    /* If the monitor does not receive it, it has decided already, and its message is pending. */
+    /* If the monitor cannot receive it, the monitor has already decided and its message is
+     * pending. */
     (void)!send(own->socket, &message, 1, MSG_NOSIGNAL);
     char reply = receive_message(own->socket, CHANGE_TIMEOUT_MS);
     if (reply != MESSAGE_NONE) {

@@ -34,5 +34,6 @@ MUST_CHECK bool confirmed_change_keep(ConfirmedChange **change, Error *err);
 /* Undoes the change unless that has happened already, and waits for it. Fails if it could not be
  * undone. */
 MUST_CHECK bool confirmed_change_undo(ConfirmedChange **change, Error *err);
-void confirmed_change_close(ConfirmedChange *change); /* undoes an undecided change; NULL is fine */
+/* Undoes an undecided change. NULL is allowed. */
+void confirmed_change_close(ConfirmedChange *change);
 DEFINE_AUTO(ConfirmedChange, confirmed_change_close)

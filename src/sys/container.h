@@ -1,11 +1,10 @@
 /* A simulated host: a forked child in its own namespaces becomes a host with the software of this
- * machine but its own name and address, and runs a daemon under its PID 1. Blocking; for that child
- * only, which must have no threads.
+ * machine but its own name and address, and runs a daemon under its PID 1. The functions block, and
+ * may only be called in that child, which must have no threads.
  *
  *     if (!container_enter(arena, &settings, &overlay, err)) ...
  *     ... run one-time tasks (sys/process.h), boot systemd (sys/container_init.h)
- *     return container_supervise(&daemon, channel);
- * */
+ *     return container_supervise(&daemon, channel); */
 #pragma once
 
 #include <sys/types.h>

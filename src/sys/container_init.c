@@ -115,7 +115,7 @@ static bool make_device(const char *path, unsigned major, unsigned minor, Error 
            file_error(err, errno, path);
 }
 
-/* Without the terminals and disks of the machine: a getty, or a mount, would use them. Console
+/* Leaves out the machine's terminals and disks: a getty or a mount unit would use them. Console
  * output is discarded. */
 static bool mount_devices(Error *err)
 {
@@ -151,8 +151,8 @@ static bool mount_devices(Error *err)
     return true;
 }
 
-/* A new /run: sockets and locks in the machine's belong to its own services. One directory is
- * preserved. */
+/* Mounts a new /run, because sockets and locks in the machine's belong to its own services. One
+ * directory is preserved. */
 static bool mount_run(const char *kept, Error *err)
 {
     int tree = open_tree(AT_FDCWD, kept, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);

@@ -1,6 +1,6 @@
 /* Boots systemd in a simulated host (sys/container.h): as PID 1 of its own PID namespace, in which
- * everything that the host's first process starts later runs too. Requires root; blocking, in that
- * process, without threads.
+ * everything that the host's first process starts later runs too. Requires root. The functions
+ * block, and may only be called in that process, which must have no threads.
  *
  * It has its own devices and /run, and sees kernel files read-only except for settings that belong
  * to the host's namespaces. Of the machine's units it starts only those that every boot needs, and

@@ -18,7 +18,7 @@ typedef struct DaemonEvents {
 /* Installs the signal handlers and raises the limit of open files to the maximum. While the daemon
  * runs, the loop feeds systemd's watchdog, so a loop that hangs is restarted. */
 Daemon *daemon_new(Loop *loop, const DaemonEvents *events);
-void daemon_free(Daemon *daemon); /* free before the loop; NULL is fine */
+void daemon_free(Daemon *daemon); /* free before the loop; NULL is allowed */
 DEFINE_AUTO(Daemon, daemon_free)
 
 /* These do nothing without $NOTIFY_SOCKET. */

@@ -15,7 +15,7 @@
 
 enum {
     POLL_MS = 10,
-    TERM_ROUNDS = 20, /* rounds of signals; processes forked in the meantime get the next one */
+    TERM_ROUNDS = 20, /* rounds between signals, for processes forked in the meantime */
     KILL_AFTER_ROUNDS = 1000 / POLL_MS,
     ROUNDS_MAX = 5000 / POLL_MS,
     LIST_MAX = 64 << 10, /* bytes of the list of children of a thread */

@@ -36,7 +36,7 @@ struct DetachedProcess {
 
 /* --- Cgroups ---------------------------------------------------------------------------------- */
 
-/* Only under a unit of systemd with Delegate=: anything else is not ours to divide. */
+/* Only below a systemd unit with Delegate=: other cgroups are not ours to subdivide. */
 static void find_group(DetachedProcess *process)
 {
     Error err;
@@ -66,7 +66,7 @@ static int make_group(DetachedProcess *process)
     if (process->group == NULL) {
         return -1;
     }
-    (void)!cgroup_make(process->group, &err); /* it may exist */
+    (void)!cgroup_make(process->group, &err); /* it may already exist */
     if (!cgroup_limit(process->group, &process->options.limits, &err)) {
         log_debug("the process has no limits", LOG_C("why", err.text));
     }
@@ -130,7 +130,8 @@ typedef struct Launch {
     int failure;
 } Launch;
 
-/* A core would hold the secrets of a site. What the process starts may raise the limit again. */
+/* A core dump would contain the secrets of a site. Programs started by the process may raise the
+ * limit again. */
 NO_SANITIZE static void disable_core_dumps(void)
 {
     struct rlimit limit;
@@ -193,7 +194,7 @@ static int spawn(DetachedProcess *process, const char *const *argv, const char *
         .program = program_of(process),
         .input = input == NULL ? "/dev/null" : input,
         .output = output,
-        /* A pipe is open for both directions, so that it does not end with the daemon. */
+        /* A pipe is opened for reading and writing, so that it stays open when the daemon exits. */
         .flags = input == NULL ? O_RDONLY | O_CLOEXEC : O_RDWR | O_NONBLOCK | O_CLOEXEC,
         .argv = (char *const *)argv,
         .environment =
@@ -276,7 +277,7 @@ bool detached_process_start(const DetachedProcessOptions *options, const char *c
 {
     DetachedProcess *process = detached_process_new(options);
     process->is_child = true;
-    signal(SIGCHLD, SIG_DFL); /* ignored, the exit status would be lost */
+    signal(SIGCHLD, SIG_DFL); /* if SIGCHLD were ignored, the exit status would be lost */
     int number = spawn(process, argv, output);
     if (number != 0) {
         file_error(err, number, program_of(process));
@@ -322,7 +323,7 @@ pid_t detached_process_pid(const DetachedProcess *process)
     return process->pid;
 }
 
-/* Two different signals: equal ones that are pending count once. */
+/* Two different signals, because equal pending signals are merged. */
 void detached_process_interrupt(const DetachedProcess *process, bool again)
 {
     if (!process->has_ended) {
@@ -333,7 +334,7 @@ void detached_process_interrupt(const DetachedProcess *process, bool again)
     }
 }
 
-/* The number of the group is that of the process, which exists until its end was reported. */
+/* The process group has the PID of the process, which is not reused until its exit was reported. */
 void detached_process_kill(const DetachedProcess *process)
 {
     if (process->has_ended) {

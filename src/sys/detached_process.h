@@ -1,11 +1,11 @@
 /* A process that continues when the daemon that started it exits, is killed or is replaced, and
- * that the next daemon finds again by its number. Its exit is reported through a pidfd. Loop
+ * that the next daemon can find again by its PID. Its exit is reported through a pidfd. Loop
  * thread.
  *
  * It has a session and a process group of its own, no terminal, and its output goes to a file. It
- * leaves no core files. Where the daemon is the main process of a systemd unit, it starts in a
- * cgroup under that of the unit, so that all of its descendants can be killed, and have the limits
- * that the unit can set. */
+ * leaves no core files. If the daemon is the main process of a systemd unit, the process starts in
+ * its own cgroup below that of the unit, so that all of its descendants can be killed and
+ * limited. */
 #pragma once
 
 #include <sys/types.h>
@@ -30,16 +30,16 @@ typedef struct DetachedProcessOptions {
     const char *name;    /* of its cgroup; NULL: none */
     const char *input;   /* a named pipe (sys/fifo.h) as standard input; NULL: none */
     CgroupLimits limits; /* of that cgroup; for detached_process_start */
-    /* All of these are for detached_process_start, too. */
+    /* The options up to `lock` are also used only by detached_process_start. */
     const char *const *env; /* "NAME=value", ends with NULL; NULL: inherits the environment */
-    bool appends;           /* to the output file, instead of truncating it */
-    bool as_user;           /* as this user without capabilities, with the group as its only one */
+    bool appends;           /* appends to the output file instead of truncating it */
+    bool as_user;           /* runs as `uid` without capabilities, with `gid` as its only group */
     uid_t uid;
     gid_t gid;
-    /* A lock that the process keeps until it ends; its number is written into the file, so that the
-     * next daemon finds it there: while the lock is held, it is that of its holder. NULL: none */
+    /* A lock that the process holds until it exits. Its PID is written into the lock file, so that
+     * the next daemon finds it there; it is valid while the lock is held. NULL: none */
     const FileLock *lock;
-    /* Called once, in a later iteration; the process may be released in it. */
+    /* Called once, in a later iteration of the loop. May release the process. */
     void (*ended)(void *context, DetachedProcessExit end);
     void *context;
 } DetachedProcessOptions;
@@ -53,16 +53,16 @@ MUST_CHECK bool detached_process_start(const DetachedProcessOptions *options,
  * no such process. */
 MUST_CHECK bool detached_process_find(const DetachedProcessOptions *options, pid_t pid,
                                       DetachedProcess **out, Error *err);
-/* Stops following it; the process continues. NULL is fine. */
+/* Stops following it; the process continues. NULL is allowed. */
 void detached_process_release(DetachedProcess *process);
 DEFINE_AUTO(DetachedProcess, detached_process_release)
 
-/* Removes cgroups of processes that have ended, if nothing that they have started is left in them
- * either. `is_left` is asked for each name. */
+/* Removes the cgroups of processes that have exited, unless descendants of theirs are still
+ * running. `is_left` selects the cgroups by name. */
 void detached_process_sweep(bool (*is_left)(void *context, Str name), void *context);
 
 pid_t detached_process_pid(const DetachedProcess *process);
-/* SIGINT to the process, which passes it on as it sees fit; with `again` also SIGTERM. */
+/* Sends SIGINT to the process, which handles it as it sees fit; with `again` also SIGTERM. */
 void detached_process_interrupt(const DetachedProcess *process, bool again);
-/* SIGKILL to its process group, and to all of its cgroup if it has one. */
+/* Sends SIGKILL to its process group, and to its entire cgroup if it has one. */
 void detached_process_kill(const DetachedProcess *process);

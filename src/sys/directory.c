@@ -433,7 +433,7 @@ int64_t directory_disk_free(const Directory *directory)
                : 0;
 }
 
-/* Whether the reserve of files is in use. Some file systems have no limit of files, and 0 here. */
+/* Whether the reserve of inodes is in use. File systems without a limit report 0. */
 static bool is_short_of_files(const struct statvfs *status)
 {
     uint64_t part = status->f_files / DISK_RESERVE_DIVISOR;

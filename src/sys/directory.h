@@ -28,7 +28,7 @@ MUST_CHECK bool directory_set_mode(const Directory *directory, unsigned mode, Er
 MUST_CHECK bool directory_mode(const Directory *directory, unsigned *mode, Error *err);
 MUST_CHECK bool directory_give(const Directory *directory, uid_t user, gid_t group, Error *err);
 MUST_CHECK bool directory_owner(const Directory *directory, uid_t *user, gid_t *group, Error *err);
-void directory_close(Directory *directory); /* a closed one is fine */
+void directory_close(Directory *directory); /* may be closed already */
 DEFINE_AUTO_CLEAR(Directory, directory_close)
 
 /* The whole file. Fails with ERROR_NOT_FOUND, ERROR_LIMIT or ERROR_OS. Symbolic links are not
@@ -46,7 +46,7 @@ bool directory_is_exposed(const Directory *directory, const char *name);
 MUST_CHECK bool directory_write(const Directory *directory, const char *name, Str text, bool sync,
                                 Error *err);
 MUST_CHECK bool directory_remove(const Directory *directory, const char *name, Error *err);
-/* Only if it was last changed or touched before `before_ns`. One that does not exist is not
+/* Removes the file if it was last changed or touched before `before_ns`; false if it was not
  * removed. */
 MUST_CHECK bool directory_remove_older(const Directory *directory, const char *name,
                                        int64_t before_ns, bool *removed, Error *err);
@@ -63,9 +63,9 @@ void directory_remove_temporaries(const Directory *directory);
 int64_t directory_disk_size(const Directory *directory);
 /* Bytes available to this user; 0 if unknown. */
 int64_t directory_disk_free(const Directory *directory);
-/* Bytes that may be used by what is not essential. On the disk of a server, 64 MiB or 1/16 of a
- * small disk are reserved for the store, and so are 1,000 files, or 1/16 of them. Negative: the
- * reserve is in use. */
+/* Bytes available for data that is not essential. On the disk of a server, 64 MiB (1/16 of a small
+ * disk) and 1,000 files (or 1/16 of them) are reserved for the store. Negative: the reserve is in
+ * use. */
 int64_t directory_disk_unreserved(const Directory *directory);
 /* Creates, or resizes, a file that occupies `bytes` of disk space, to be removed when the space is
  * needed. False if there is not enough space. */

@@ -11,7 +11,7 @@ enum {
     READ_BYTES = 64 << 10,
 };
 
-/* Open for both directions, so that it does not end when the other side does. */
+/* Opened for reading and writing, so that it stays open when the other side closes it. */
 bool fifo_make(const char *path, int *descriptor, Error *err)
 {
     if ((unlink(path) != 0 && errno != ENOENT) || mkfifo(path, 0600) != 0) {
@@ -21,7 +21,8 @@ bool fifo_make(const char *path, int *descriptor, Error *err)
     if (*descriptor < 0) {
         return file_error(err, errno, path);
     }
-    (void)fcntl(*descriptor, F_SETPIPE_SZ, FIFO_BYTES_MAX); /* else a long text cannot be written */
+    /* otherwise a long text cannot be written */
+    (void)fcntl(*descriptor, F_SETPIPE_SZ, FIFO_BYTES_MAX);
     return true;
 }
 

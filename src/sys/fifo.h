@@ -6,16 +6,17 @@
 #include "base/error.h"
 
 enum {
-    FIFO_BYTES_MAX = 1 << 20, /* that can wait in it */
+    FIFO_BYTES_MAX = 1 << 20, /* capacity of the pipe */
 };
 
-/* Creates a new pipe at this path, readable only by its owner. Until a reader has opened it, what
- * is written stays only as long as `*descriptor` is open. */
+/* Creates a new pipe at this path, readable only by its owner. Until a reader has opened it,
+ * written data is lost when `*descriptor` is closed. */
 MUST_CHECK bool fifo_make(const char *path, int *descriptor, Error *err);
-/* The end for writing of an existing one. Fails with ERROR_NOT_FOUND if nothing reads it. */
+/* Opens an existing pipe for writing. Fails with ERROR_NOT_FOUND if nothing reads it. */
 MUST_CHECK bool fifo_open(const char *path, int *descriptor, Error *err);
-/* All of it or nothing, up to PIPE_BUF; more than that only into a pipe that is empty. */
+/* Writes all of the text or nothing. More than PIPE_BUF bytes can be written only to an empty
+ * pipe. */
 MUST_CHECK bool fifo_write(int descriptor, Str text, Error *err);
-/* Appends what is there. */
+/* Appends the available data. */
 void fifo_read(int descriptor, Buf *out);
 void fifo_close(int descriptor); /* -1 is allowed */

@@ -11,4 +11,4 @@
 MUST_CHECK bool file_commit(const char *draft, const char *path, Error *err);
 MUST_CHECK bool file_digest(const char *path, char digest[SHA256_HEX + 1], int64_t *bytes,
                             Error *err);
-void file_remove(const char *path); /* best effort; fine if it does not exist */
+void file_remove(const char *path); /* best effort; the file need not exist */

@@ -74,6 +74,6 @@ DIR *entries_open(int descriptor);
 DIR *entries_open_at(int directory);
 /* The next name except "." and ".."; NULL at the end. */
 const char *entries_next(DIR *entries);
-void entries_close(DIR *entries); /* NULL is fine */
+void entries_close(DIR *entries); /* NULL is allowed */
 /* All names, sorted; EOVERFLOW if there are more than `max`. Takes over the descriptor. */
 bool entries_names(int descriptor, Arena *arena, uint32_t max, Str **names, uint32_t *count);

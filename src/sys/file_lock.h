@@ -15,5 +15,5 @@ MUST_CHECK bool file_lock_take(const Directory *directory, const char *name, Str
                                Arena *arena, FileLock *out, Str *found, Error *err);
 /* Whether it is held, without acquiring it. */
 bool file_lock_is_held(const Directory *directory, const char *name);
-void file_lock_release(FileLock *lock); /* fine if it is not held */
+void file_lock_release(FileLock *lock); /* does nothing if it is not held */
 DEFINE_AUTO_CLEAR(FileLock, file_lock_release)

@@ -13,7 +13,7 @@ typedef struct FileReader FileReader;
 /* Fails with ERROR_NOT_FOUND, ERROR_DENIED, ERROR_OS, or ERROR_INVALID for anything but a regular
  * file. */
 MUST_CHECK bool file_reader_open(const char *path, FileReader **out, Error *err);
-void file_reader_close(FileReader *reader); /* NULL is fine */
+void file_reader_close(FileReader *reader); /* NULL is allowed */
 DEFINE_AUTO(FileReader, file_reader_close)
 
 /* The next read begins at this offset. */
@@ -30,7 +30,7 @@ typedef struct FileDraft FileDraft;
  * directory), ERROR_DENIED or ERROR_OS. */
 MUST_CHECK bool file_draft_open(const char *path, mode_t mode, bool fresh, FileDraft **out,
                                 Error *err);
-/* Removes the temporary file unless it was kept. NULL is fine. */
+/* Removes the temporary file unless it was kept. NULL is allowed. */
 void file_draft_close(FileDraft *draft);
 DEFINE_AUTO(FileDraft, file_draft_close)
 

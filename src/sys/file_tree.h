@@ -29,7 +29,7 @@ typedef struct FileTree {
 typedef struct FileTreeLimits {
     uint32_t entries_max;
     uint32_t depth_max;
-    /* Whether a name is left out, with everything below it; NULL: none. */
+    /* Whether to leave out a name and everything below it; NULL: nothing is left out. */
     bool (*is_ignored)(Str name);
     /* Only files and links whose names end in one of these, up to a NULL; NULL: all. */
     const char *const *suffixes;

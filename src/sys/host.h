@@ -23,7 +23,7 @@ MUST_CHECK bool host_open(const char *root, Host **out, Error *err);
  * the way is followed, so that users who can write in it cannot redirect the work. Only file
  * functions work on it. Close it before `host`. */
 MUST_CHECK bool host_open_below(Host *host, Str path, Host **out, Error *err);
-void host_close(Host *host); /* NULL is fine */
+void host_close(Host *host); /* NULL is allowed */
 DEFINE_AUTO(Host, host_close)
 
 bool host_is_live(const Host *host); /* the root is "/": commands and services can be used */
@@ -52,7 +52,7 @@ typedef struct FileInfo {
     int64_t mtime_ns;
     uint64_t inode;      /* changes when the file is replaced */
     bool planned;        /* an earlier step of the plan would create it */
-    bool has_hard_links; /* of a file: number of hard links */
+    bool has_hard_links; /* a regular file with more than one hard link */
 } FileInfo;
 
 /* FILE_ABSENT is not an error, even if a parent directory is missing. */
@@ -116,9 +116,9 @@ MUST_CHECK bool host_check_content(Host *host, Str path, const FileInfo *info, E
  * is writable by everyone: that user may have created it in order to own what is written there. */
 MUST_CHECK bool host_check_owner(Host *host, Arena *arena, Str path, const FileInfo *info,
                                  Error *err);
-/* Fails with ERROR_DENIED if no user can create, replace or remove `path`: on a read-only file
- * system or one of the kernel's, or if it or its directory is immutable. True if its directory does
- * not exist. */
+/* Fails with ERROR_DENIED if no user can create, replace or remove `path`, because it is on a
+ * read-only or kernel file system, or because it or its directory is immutable. True if its
+ * directory does not exist. */
 MUST_CHECK bool host_check_changeable(Host *host, Str path, Error *err);
 /* An existing directory is unchanged. With `parents`, missing parents are created with mode
  * 0755. */
@@ -131,7 +131,8 @@ MUST_CHECK bool host_create_directory(Host *host, Str path, mode_t mode, uid_t u
 MUST_CHECK bool host_check_link(Str path, Str target, Error *err);
 /* Creates or replaces a link; a file or directory at `path` is an error. */
 MUST_CHECK bool host_make_link(Host *host, Str path, Str target, Error *err);
-/* Removes a file, a link, or a directory recursively, but never a mount point. Absent is fine. */
+/* Removes a file, a link, or a directory recursively, but never a mount point. Succeeds if nothing
+ * is there. */
 MUST_CHECK bool host_remove(Host *host, Str path, Error *err);
 
 /* How changes reach the disk. SYNC_EACH: fsync of file and directory for each change. SYNC_LATER:
@@ -142,8 +143,8 @@ typedef enum SyncPolicy {
     SYNC_LATER,
 } SyncPolicy;
 void host_set_sync(Host *host, SyncPolicy policy);
-/* The machine is also changed by other means, such as a command: the next host_sync includes the
- * file system of the root. */
+/* Reports a change by other means, such as a command: the next host_sync includes the file system
+ * of the root. */
 void host_note_change(Host *host);
 MUST_CHECK bool host_sync(Host *host,
                           Error *err); /* syncfs of the file systems that were written to */
@@ -157,7 +158,7 @@ typedef struct PlannedFile {
     Str content;   /* content of a file; target of a link */
 } PlannedFile;
 
-/* Until this is called nothing is recorded: a run must not see planned files. */
+/* Starts recording planned files. Nothing is recorded before, because a run must not see them. */
 void host_plan_begin(Host *host);
 void host_plan_put(Host *host, Str path, const PlannedFile *file);
 
@@ -176,7 +177,7 @@ typedef struct Account {
 MUST_CHECK bool host_find_user(Host *host, Str name, uid_t *out, gid_t *group, Error *err);
 MUST_CHECK bool host_find_group(Host *host, Str name, gid_t *out, Error *err);
 MUST_CHECK bool host_find_account(Host *host, Arena *arena, Str name, Account *out, Error *err);
-/* The name, or the number as text. */
+/* The name, or the numeric ID as text. */
 Str host_user_name(Host *host, Arena *arena, uid_t uid);
 Str host_group_name(Host *host, Arena *arena, gid_t gid);
 /* Drops cached users and groups, after they may have changed. */

@@ -1,9 +1,9 @@
 /* Users and groups.
  *
  * The passwd and group files of the root are read once and cached: a thousand files of one owner
- * cost one lookup. An unknown name is looked up again in the files, which may have changed, and on
- * a live host with `getent`. Running getent instead of calling libc keeps NSS modules (sssd, LDAP)
- * out of this process, and works in a static program, which cannot load them. */
+ * need only one lookup. An unknown name is looked up again in the files, which may have changed,
+ * and on a live host with `getent`. Running getent instead of calling libc keeps NSS modules (sssd,
+ * LDAP) out of this process, and works in a static program, which cannot load them. */
 #include "base/vec.h"
 #include "sys/host_inner.h"
 #include "sys/name_service.h"
@@ -147,8 +147,8 @@ static bool query_name_service(Host *host, const AccountKind *kind, Str name, St
     return true;
 }
 
-/* NULL with ERROR_NOT_FOUND; the lock is held. A numeric ID without a name is not worth reading the
- * files again. */
+/* Returns NULL with ERROR_NOT_FOUND. The lock must be held. For a numeric ID without a name the
+ * files are not read again. */
 static void *find(Host *host, const AccountKind *kind, Str name, Error *err)
 {
     HostAccounts *accounts = &host->accounts;
@@ -176,7 +176,7 @@ static void *find(Host *host, const AccountKind *kind, Str name, Error *err)
     return entry;
 }
 
-/* NULL if there is no such ID. */
+/* Returns NULL if the ID is unknown. */
 static void *find_id(HostAccounts *accounts, const AccountKind *kind, uint32_t id)
 {
     uint32_t at = 0;
@@ -188,8 +188,8 @@ static void *find_id(HostAccounts *accounts, const AccountKind *kind, uint32_t i
     return NULL;
 }
 
-/* By name or by number. False: unknown name. For an unknown number, `*out` is NULL and `*id` is the
- * number. The lock is held; the result is borrowed until it is released. */
+/* Finds an entry by name or numeric ID; false if the name is unknown. For an unknown ID, `*out` is
+ * NULL and `*id` is the ID. The lock must be held; the result is valid until it is released. */
 static bool find_by_name_or_id(Host *host, const AccountKind *kind, Str name, void **out,
                                uint32_t *id, Error *err)
 {
@@ -329,7 +329,7 @@ static void push_groups_of_name_service(Host *host, Arena *arena, Str name, Grou
     }
 }
 
-/* An unknown number is a user with a group of the same number. */
+/* An unknown ID is treated as a user with a primary group of the same ID. */
 static Account make_account(Arena *arena, Str name, uid_t uid, const HostUser *user)
 {
     if (user == NULL) {

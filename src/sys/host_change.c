@@ -338,7 +338,7 @@ static bool replace_link(const HostEntry *entry, const char *target)
 {
     char name[HOST_TEMP_NAME];
     host_temp_name(entry->name, name);
-    /* Left by a killed process; or another user's directory. */
+    /* Left by a killed process, or a directory of another user. */
     if (unlinkat(entry->directory, name, 0) != 0 && errno != ENOENT) {
         snprintf(name, sizeof name, ".eden-%016llx", (unsigned long long)random_seed());
     }

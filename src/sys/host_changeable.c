@@ -1,4 +1,4 @@
-/* Where no entry of a directory can be created, replaced or removed, whatever the permissions. */
+/* Detects paths that no user can create, replace or remove, regardless of permissions. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -8,7 +8,7 @@
 
 #include "sys/host_inner.h"
 
-/* The kernel may not know an attribute of this file system. */
+/* Attributes that the file system does not support are reported as not set. */
 static bool is_immutable(int descriptor)
 {
     struct statx status;
@@ -17,7 +17,7 @@ static bool is_immutable(int descriptor)
            (status.stx_attributes & attributes) != 0;
 }
 
-/* `entry`: an entry of a directory; otherwise the directory. */
+/* `entry`: the descriptor is an entry of the directory; otherwise it is the directory itself. */
 static bool check_one(int descriptor, Str path, bool entry, Error *err)
 {
     struct statfs system;

@@ -33,11 +33,11 @@ typedef struct HostAccounts {
 typedef struct HostPlan HostPlan;
 
 struct Host {
-    Host *parent; /* the host that a directory host belongs to; NULL: a machine */
+    Host *parent; /* of host_open_below(); NULL: the host is a machine */
     char *root;   /* NULL for a directory */
     int root_descriptor;
     bool live;
-    bool follows_all_links; /* links: we are not root */
+    bool follows_all_links; /* not root: the kernel enforces permissions */
     bool trusts_overflow_uid;
     uid_t root_owner;
     _Atomic SyncPolicy sync;

@@ -10,10 +10,10 @@ typedef struct HostReader HostReader;
 /* Follows a link, like host_read. Anything but a regular file is ERROR_INVALID. Ignores plans: this
  * is the file that exists now. */
 MUST_CHECK bool host_reader_open(Host *host, Str path, HostReader **out, Error *err);
-void host_reader_close(HostReader *reader); /* NULL is fine */
+void host_reader_close(HostReader *reader); /* NULL is allowed */
 DEFINE_AUTO(HostReader, host_reader_close)
 
-const FileInfo *host_reader_info(const HostReader *reader); /* as of opening */
+const FileInfo *host_reader_info(const HostReader *reader); /* when it was opened */
 /* Fills `buffer` from `offset`; `*got` is less than `size` only at the end. */
 MUST_CHECK bool host_reader_get(HostReader *reader, uint64_t offset, char *buffer, size_t size,
                                 size_t *got, Error *err);
@@ -32,7 +32,7 @@ MUST_CHECK bool host_writer_put(HostWriter *writer, Str piece, Error *err);
  * be durable before host_sync; call that before moving it to its final place. */
 MUST_CHECK bool host_writer_finish(HostWriter *writer, uid_t uid, gid_t gid, mode_t mode,
                                    int64_t mtime_s, Error *err);
-void host_writer_close(HostWriter *writer); /* NULL is fine */
+void host_writer_close(HostWriter *writer); /* NULL is allowed */
 DEFINE_AUTO(HostWriter, host_writer_close)
 
 /* --- Names --------------------------------------------------------------------------------- */

@@ -7,9 +7,9 @@
 
 #include "base/error.h"
 
-/* A bridge. */
+/* Creates a bridge. */
 MUST_CHECK bool link_make_bridge(const char *name, Error *err);
-/* A veth pair: `name` here, attached to `bridge`; `peer` in the network namespace of that
+/* Creates a veth pair: `name` here, attached to `bridge`; `peer` in the network namespace of that
  * process. */
 MUST_CHECK bool link_create_veth(const char *name, const char *bridge, const char *peer,
                                  pid_t process, Error *err);

@@ -10,11 +10,11 @@ typedef struct LockHolder {
     Str command; /* its command line, truncated; empty: unknown */
 } LockHolder;
 
-/* The process that has locked the file or a part of it (fcntl). False if none has, or it is
- * unknown. */
+/* Finds the process that holds an fcntl lock on the file or a part of it. False if there is none or
+ * it is unknown. */
 bool lock_holder_find(Host *host, Arena *arena, Str path, LockHolder *out);
-/* The process that has the file open, for locks that consist of the file itself. False if none
- * has. */
+/* Finds the process that has the file open, for locks that consist of the file itself. False if
+ * there is none. */
 bool lock_holder_find_user(Host *host, Arena *arena, Str path, LockHolder *out);
-/* The process whose PID is in the file. False if there is no such file or process. */
+/* Finds the process whose PID is in the file. False if there is no such file or process. */
 bool lock_holder_read(Host *host, Arena *arena, Str path, LockHolder *out);

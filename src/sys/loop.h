@@ -28,8 +28,8 @@ typedef void LoopRun(void *context);
 Loop *loop_new(void);
 /* A virtual loop, at 0 ms. */
 Loop *loop_new_virtual(uint64_t seed);
-/* NULL is fine. The loop must be unused: timers and tasks are stopped, and handles on loop_uv() are
- * closing; their close callbacks are still called. */
+/* NULL is allowed. The loop must be unused: timers and tasks are stopped, and handles on loop_uv()
+ * are closing; their close callbacks are still called. */
 void loop_free(Loop *loop);
 DEFINE_AUTO(Loop, loop_free)
 
@@ -62,7 +62,7 @@ void loop_timer_init(LoopTimer *timer, Loop *loop, LoopRun *run, void *context);
 /* Runs once, after the delay and never within this call, even for delays of 0 or less. Restarts a
  * running timer. */
 void loop_timer_start(LoopTimer *timer, int64_t delay_ms);
-void loop_timer_stop(LoopTimer *timer); /* fine if not started */
+void loop_timer_stop(LoopTimer *timer); /* does nothing if it is not started */
 
 static inline bool loop_timer_started(const LoopTimer *timer)
 {
@@ -85,7 +85,8 @@ void loop_defer(Loop *loop, LoopTask *task);
 /* The same from any thread; writes before the call are visible to `run`. A task is either deferred
  * or posted, never both at the same time. */
 void loop_post(Loop *loop, LoopTask *task);
-/* Removes it from its queue; fine if it is in none. No other thread may be posting it. */
+/* Removes it from its queue; does nothing if it is not queued. No other thread may be posting
+ * it. */
 void loop_task_stop(Loop *loop, LoopTask *task);
 
 /* --- For net only ---------------------------------------------------------------------------- */

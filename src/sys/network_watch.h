@@ -10,5 +10,5 @@ typedef struct NetworkWatch NetworkWatch;
 /* `changed` is called once for any number of simultaneous changes. Fails with ERROR_OS. */
 MUST_CHECK bool network_watch_new(Loop *loop, LoopRun *changed, void *context, NetworkWatch **out,
                                   Error *err);
-void network_watch_free(NetworkWatch *watch); /* NULL is fine */
+void network_watch_free(NetworkWatch *watch); /* NULL is allowed */
 DEFINE_AUTO(NetworkWatch, network_watch_free)

@@ -4,16 +4,16 @@
 
 #include "sys/tree.h"
 
-/* Whether systemd has started this process itself, rather than one of its ancestors, and so
- * restarts it if the unit says so. */
+/* Whether this is the main process of a systemd unit, which systemd started itself and restarts if
+ * the unit is configured so. */
 bool own_unit_is_main_process(void);
 
 /* Whether the program of this process has been replaced or removed since it was started. `kernel`
  * is the root of proc and sys: "/" except in tests. */
 bool own_unit_is_outdated(const Tree *kernel);
 
-/* Number of processes in the cgroup of this one, without itself and `excluded` (0: none): stopping
- * the unit may kill them. Processes in child cgroups are not counted: those of runs, which survive
+/* Counts the other processes in the cgroup of this one, except `excluded` (0: none): stopping the
+ * unit may kill them. Processes in child cgroups are not counted: they belong to runs and survive
  * (sys/detached_process.h). Fails if the kernel does not provide the list. */
 MUST_CHECK bool own_unit_count_others(const Tree *kernel, int64_t excluded, uint32_t *out,
                                       Error *err);

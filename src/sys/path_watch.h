@@ -16,5 +16,5 @@ typedef void PathChanged(void *context, const char *name);
  * new one is not watched. */
 MUST_CHECK bool path_watch_new(Loop *loop, const char *directory, PathChanged *changed,
                                void *context, PathWatch **out, Error *err);
-void path_watch_free(PathWatch *watch); /* NULL is fine */
+void path_watch_free(PathWatch *watch); /* NULL is allowed */
 DEFINE_AUTO(PathWatch, path_watch_free)

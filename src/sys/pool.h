@@ -14,7 +14,7 @@ typedef void (*PoolFunction)(void *task);
 /* At most `workers` threads, started on demand. With 0, pool_submit runs the task immediately, on
  * the owner's thread. */
 Pool *pool_new(uint32_t workers);
-void pool_free(Pool *pool); /* waits for running tasks; NULL is fine */
+void pool_free(Pool *pool); /* waits for running tasks; NULL is allowed */
 DEFINE_AUTO(Pool, pool_free)
 
 void pool_submit(Pool *pool, PoolFunction function, void *task);

@@ -747,7 +747,7 @@ bool process_failure(Arena *arena, const ProcessResult *result, int64_t timeout_
         return error_set(err, ERROR_TIMEOUT, "timed out after %g s and was killed",
                          (double)timeout_ms / 1000);
     case PROCESS_OUTPUT_REJECTED:
-        return error_set(err, ERROR_INVALID, "was killed because of its output");
+        return error_set(err, ERROR_INVALID, "was killed because its output was rejected");
     case PROCESS_OUTPUT_LIMIT:
         return error_set(err, ERROR_LIMIT, "wrote too much output and was killed");
     case PROCESS_CANCELED: break;

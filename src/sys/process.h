@@ -49,8 +49,8 @@ typedef struct ProcessSpec {
     const atomic_bool *canceled; /* may be NULL */
     ProcessLine line;            /* receives each line of output as it arrives; may be NULL */
     void *line_context;
-    /* Receives standard output as it arrives, which is then not stored; may be NULL. `line` has
-     * received earlier output to standard error before. */
+    /* Receives standard output as it arrives, which is then not stored; may be NULL. Earlier output
+     * to standard error has been passed to `line` by then. */
     ProcessSink sink;
     void *sink_context;
 } ProcessSpec;

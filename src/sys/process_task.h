@@ -12,9 +12,9 @@ typedef void ProcessTaskDone(void *context, const ProcessResult *result, const E
 
 /* Starts the program. Whatever the spec points to must stay valid until `done`, which is called
  * once, in a later iteration, and after which the task no longer exists. `canceled`, `line` and
- * `take` of the spec must not be set. */
+ * `sink` of the spec must not be set. */
 ProcessTask *process_task_start(Loop *loop, const ProcessSpec *spec, ProcessTaskDone *done,
                                 void *context);
 /* Kills the program and waits until it has exited, a few seconds at most; `done` is not called any
- * more. NULL is fine. */
+ * more. NULL is allowed. */
 void process_task_end(ProcessTask *task);

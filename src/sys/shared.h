@@ -22,7 +22,7 @@ typedef struct SharedKind {
 typedef struct Shared Shared;
 
 Shared *shared_new(void);
-void shared_free(Shared *shared); /* NULL is fine; no value may be locked */
+void shared_free(Shared *shared); /* NULL is allowed; no value may be locked */
 DEFINE_AUTO(Shared, shared_free)
 
 /* Waits until no other thread has it. On first use all its bytes are zero. */

@@ -25,7 +25,7 @@ MUST_CHECK bool slot_file_open(const Directory *directory, const char *name, Slo
 /* Opens it read-only: ERROR_NOT_FOUND if it does not exist. */
 MUST_CHECK bool slot_file_open_reading(const Directory *directory, const char *name, SlotFile *out,
                                        Error *err);
-void slot_file_close(SlotFile *file); /* a closed one is fine */
+void slot_file_close(SlotFile *file); /* may be closed already */
 
 /* The newest record, in `arena`; empty if there is no valid one. */
 MUST_CHECK bool slot_file_read(SlotFile *file, Arena *arena, Str *out, Error *err);

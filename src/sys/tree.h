@@ -15,7 +15,7 @@ typedef struct Tree {
 
 /* Fails with ERROR_NOT_FOUND, ERROR_DENIED or ERROR_OS; the tree is closed then. */
 MUST_CHECK bool tree_open(const char *root, Tree *out, Error *err);
-void tree_close(Tree *tree); /* a closed one is fine */
+void tree_close(Tree *tree); /* may be closed already */
 DEFINE_AUTO_CLEAR(Tree, tree_close)
 
 /* Paths start with "/". */

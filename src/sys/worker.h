@@ -10,7 +10,7 @@ typedef struct Worker Worker;
 /* Calls `work` on the thread, once after any number of wakeups, and again after wakeups that arrive
  * in the meantime. The thread has all signals blocked. */
 Worker *worker_new(void (*work)(void *context), void *context);
-/* Waits until `work` has returned; pending wakeups are dropped. NULL is fine. */
+/* Waits until `work` has returned; pending wakeups are dropped. NULL is allowed. */
 void worker_free(Worker *worker);
 DEFINE_AUTO(Worker, worker_free)
 

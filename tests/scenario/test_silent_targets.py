@@ -59,8 +59,8 @@ def test_a_run_that_waits_for_a_lost_target_is_canceled_at_once(lost):
     assert order(fleet, run)["canceled"]
     node = node_of(fleet, run)
     shown = fleet.call("runs", "show", run, code=1).stdout
-    assert ("canceled  web1: it was silent, so it may still be executing the run; it stops when it "
-            f"returns; silent since {node['silent_since']}; the cancellation is valid until "
+    assert ("canceled  web1: it was silent and may still be executing the run; it stops when it "
+            f"reconnects; silent since {node['silent_since']}; the cancellation is valid until "
             f"{node['stops_until']}\n") in shown
     fleet.machines["web1"].start()
     wait_until(lambda: order(fleet, run) is None, "the result of the node")

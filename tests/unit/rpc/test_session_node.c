@@ -229,7 +229,7 @@ static void test_a_ping_is_answered_when_there_is_capacity(void **state)
     owner->full = true;
     say(owner, &(ServerMessage){ .kind = SERVER_PING, .ping = { 9 } });
     say(owner, &(ServerMessage){ .kind = SERVER_PING, .ping = { 10 } });
-    assert_failed(owner, "a ping before the last one was answered");
+    assert_failed(owner, "a ping before the response to the last one");
 }
 
 static void test_backs_off_and_tries_the_next_server(void **state)
@@ -290,7 +290,7 @@ static void test_no_hello(void **state)
     Owner *owner = *state;
     session_node_connected(owner->session);
     loop_run_virtual_until(owner->loop, SESSION_OPEN_MS);
-    assert_failed(owner, "no answer to the hello");
+    assert_failed(owner, "no response to the hello");
 }
 
 static void test_other_protocol(void **state)
