@@ -23,7 +23,7 @@ def test_a_browser_logs_in_and_out(page, cluster):
     assert page.run("document.getElementById('token').value") == ""
     page.reload()
     assert page.wait("document.querySelector('#rows tr')?.innerText").split()[0] == "s1"
-    page.run("document.getElementById('leave').click()")
+    page.run("document.getElementById('log-out').click()")
     page.wait("!document.getElementById('login').hidden")
     assert page.run("document.querySelectorAll('#rows tr').length") == 0
     assert page.cookies() == []

@@ -9,12 +9,12 @@ const byId = (id) => document.getElementById(id);
 
 /* make("a", { href: "#x" }, "text", element): an element with attributes and children. */
 function make(name, attributes, ...content) {
-  const made = document.createElement(name);
+  const element = document.createElement(name);
   for (const [attribute, value] of Object.entries(attributes)) {
-    made.setAttribute(attribute, value);
+    element.setAttribute(attribute, value);
   }
-  made.append(...content.filter((part) => part !== undefined && part !== ""));
-  return made;
+  element.append(...content.filter((part) => part !== undefined && part !== ""));
+  return element;
 }
 
 /* --- Schemas ---------------------------------------------------------------------------------- */
@@ -45,8 +45,8 @@ function kind(schema) {
   return schema.nullable ? [...words, ", or null"] : words;
 }
 
-function table(heads, rows) {
-  const head = make("tr", {}, ...heads.map((text) => make("th", { scope: "col" }, text)));
+function table(headings, rows) {
+  const head = make("tr", {}, ...headings.map((text) => make("th", { scope: "col" }, text)));
   const body = rows.map((cells) => make("tr", {}, ...cells.map((cell) => make("td", {}, ...cell))));
   return make("div", { class: "wide" },
     make("table", {}, make("thead", {}, head), make("tbody", {}, ...body)));
@@ -86,13 +86,14 @@ function contents(content) {
 
 /* "none", or the accepted authentication schemes. */
 function authentication(description, operation) {
-  const ways = operation.security ?? description.security ?? [];
-  return ways.length === 0 ? "none" : ways.map((way) => Object.keys(way).join(" and ")).join(" or ");
+  const requirements = operation.security ?? description.security ?? [];
+  const schemes = requirements.map((requirement) => Object.keys(requirement).join(" and "));
+  return schemes.length === 0 ? "none" : schemes.join(" or ");
 }
 
 function drawParameters(description, operation) {
-  const rows = (operation.parameters ?? []).map((given) => {
-    const parameter = resolve(description, given);
+  const rows = (operation.parameters ?? []).map((item) => {
+    const parameter = resolve(description, item);
     return [[make("code", {}, parameter.name)], [parameter.in], kind(parameter.schema),
       [parameter.required ? "required. " : "", parameter.description ?? ""]];
   });
@@ -101,8 +102,8 @@ function drawParameters(description, operation) {
 }
 
 function drawResponses(description, operation) {
-  const rows = Object.entries(operation.responses).map(([status, given]) => {
-    const response = resolve(description, given);
+  const rows = Object.entries(operation.responses).map(([status, item]) => {
+    const response = resolve(description, item);
     return [[make("code", {}, status)], [response.description], contents(response.content)];
   });
   return [make("h4", {}, "Responses"), table(["Status", "Description", "Content"], rows)];
@@ -110,19 +111,19 @@ function drawResponses(description, operation) {
 
 function drawOperation(description, path, method, operation) {
   const body = operation.requestBody && resolve(description, operation.requestBody);
-  const made = make("details", { id: operation.operationId, class: "operation" },
+  const details = make("details", { id: operation.operationId, class: "operation" },
     make("summary", {}, make("code", { class: `method ${method}` }, method.toUpperCase()), " ",
       make("code", {}, path), make("span", { class: "quiet" }, operation.summary ?? "")),
     make("p", {}, operation.description ?? ""),
     make("p", {}, "Authentication: ", authentication(description, operation)),
     ...drawParameters(description, operation));
   if (body !== undefined) {
-    made.append(make("h4", {}, body.required ? "Request body (required)" : "Request body"),
+    details.append(make("h4", {}, body.required ? "Request body (required)" : "Request body"),
       make("p", {}, ...contents(body.content)));
   }
-  made.append(...drawResponses(description, operation));
-  made.dataset.words = `${method} ${path} ${operation.operationId} ${operation.summary ?? ""}`.toLowerCase();
-  return made;
+  details.append(...drawResponses(description, operation));
+  details.dataset.words = `${method} ${path} ${operation.operationId} ${operation.summary ?? ""}`.toLowerCase();
+  return details;
 }
 
 function drawGroups(description) {
@@ -156,12 +157,12 @@ function filter() {
 }
 
 /* Opens the element of the URL fragment: /docs/#node_list, /docs/#schema-Node. */
-function openNamed() {
-  const named = byId(location.hash.slice(1));
-  if (named?.tagName === "DETAILS") {
-    named.open = true;
-    named.scrollIntoView();
-    named.querySelector("summary").focus({ preventScroll: true });
+function openFragment() {
+  const element = byId(location.hash.slice(1));
+  if (element?.tagName === "DETAILS") {
+    element.open = true;
+    element.scrollIntoView();
+    element.querySelector("summary").focus({ preventScroll: true });
   }
 }
 
@@ -169,8 +170,8 @@ function draw(description) {
   byId("version").textContent = `API ${description.info.version}`;
   byId("about").textContent = description.info.description ?? "";
   for (const [name, scheme] of Object.entries(description.components.securitySchemes ?? {})) {
-    const how = scheme.type === "http" ? `Authorization: ${scheme.scheme}` : `${scheme.in} ${scheme.name}`;
-    byId("schemes").append(make("dt", {}, name, " ", make("code", {}, how)),
+    const usage = scheme.type === "http" ? `Authorization: ${scheme.scheme}` : `${scheme.in} ${scheme.name}`;
+    byId("schemes").append(make("dt", {}, name, " ", make("code", {}, usage)),
       make("dd", {}, scheme.description ?? ""));
   }
   byId("groups").append(...drawGroups(description));
@@ -179,18 +180,18 @@ function draw(description) {
   byId("description").hidden = false;
   byId("filter").addEventListener("input", filter);
   byId("search").addEventListener("submit", (event) => event.preventDefault());
-  window.addEventListener("hashchange", openNamed);
+  window.addEventListener("hashchange", openFragment);
   filter();
-  openNamed();
+  openFragment();
 }
 
 async function start() {
   try {
-    const answer = await fetch("/v1/openapi.json", { redirect: "error" });
-    if (!answer.ok) {
-      throw new Error(`server returned status ${answer.status}`);
+    const response = await fetch("/v1/openapi.json", { redirect: "error" });
+    if (!response.ok) {
+      throw new Error(`server returned status ${response.status}`);
     }
-    draw(await answer.json());
+    draw(await response.json());
   } catch (error) {
     byId("note").textContent = `Cannot show the API: ${error.message}`;
     byId("note").hidden = false;

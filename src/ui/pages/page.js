@@ -10,40 +10,40 @@ let csrf = ""; /* required for changes; only pages of this server can read it */
 let nodes = new Map();
 let source = null;
 let timer = null;
-let drawing = false;
+let isRedrawPending = false;
 
-function say(text) {
+function showNote(text) {
   byId("note").textContent = text;
   byId("note").hidden = text === "";
 }
 
 /* Returns status and JSON; the status is 0 if there was no response. */
-async function ask(method, path, fields, body) {
+async function request(method, path, fields, body) {
   const headers = { Accept: "application/json", ...fields };
   if (body !== undefined) {
     headers["Content-Type"] = "application/json";
   }
   try {
-    const answer = await fetch(path, { method, headers, body: body && JSON.stringify(body),
+    const response = await fetch(path, { method, headers, body: body && JSON.stringify(body),
       cache: "no-store", credentials: "same-origin", redirect: "error" });
-    const text = await answer.text();
-    return { status: answer.status, body: text === "" ? {} : JSON.parse(text) };
+    const text = await response.text();
+    return { status: response.status, body: text === "" ? {} : JSON.parse(text) };
   } catch {
     return { status: 0, body: { detail: "the server is not responding" } };
   }
 }
 
-function why(answer) {
-  return answer.body.detail ?? `server returned status ${answer.status}`;
+function errorText(response) {
+  return response.body.detail ?? `server returned status ${response.status}`;
 }
 
 /* --- Nodes ------------------------------------------------------------------------------------ */
 
 function cell(row, text, kind) {
-  const made = row.insertCell();
-  made.textContent = text ?? "";
+  const added = row.insertCell();
+  added.textContent = text ?? "";
   if (kind !== undefined) {
-    made.className = kind;
+    added.className = kind;
   }
 }
 
@@ -66,13 +66,13 @@ function draw() {
   }
   byId("rows").replaceChildren(rows);
   byId("count").textContent = `${alive} of ${names.length} alive`;
-  drawing = false;
+  isRedrawPending = false;
 }
 
 /* Coalesces changes into one redraw. */
-function drawSoon() {
-  if (!drawing) {
-    drawing = true;
+function scheduleRedraw() {
+  if (!isRedrawPending) {
+    isRedrawPending = true;
     requestAnimationFrame(draw);
   }
 }
@@ -81,16 +81,16 @@ async function load() {
   const found = new Map();
   let more = "";
   do {
-    const answer = await ask("GET", "/v1/nodes?limit=1000" + more);
-    if (answer.status === 401) {
-      leave();
+    const response = await request("GET", "/v1/nodes?limit=1000" + more);
+    if (response.status === 401) {
+      closeSession();
       return false;
     }
-    if (answer.status !== 200) {
-      say(why(answer));
+    if (response.status !== 200) {
+      showNote(errorText(response));
       return false;
     }
-    const { body } = answer;
+    const { body } = response;
     for (const node of body.items) {
       found.set(node.metadata.name, node);
     }
@@ -98,12 +98,12 @@ async function load() {
     more = next ? "&continue=" + encodeURIComponent(next) : "";
   } while (more !== "");
   nodes = found;
-  say("");
-  drawSoon();
+  showNote("");
+  scheduleRedraw();
   return true;
 }
 
-function take(event) {
+function applyEvent(event) {
   const { type, object } = JSON.parse(event.data);
   if (type === "resync") {
     nodes.clear();
@@ -112,8 +112,8 @@ function take(event) {
   } else if (type === "added" || type === "changed") {
     nodes.set(object.metadata.name, object);
   }
-  say("");
-  drawSoon();
+  showNote("");
+  scheduleRedraw();
 }
 
 function poll() {
@@ -125,85 +125,85 @@ function poll() {
 function watch() {
   source = new EventSource("/v1/nodes?watch=sse");
   for (const type of ["message", "added", "changed", "deleted", "synced", "resync"]) {
-    source.addEventListener(type, take);
+    source.addEventListener(type, applyEvent);
   }
   source.addEventListener("error", () => {
     if (source !== null && source.readyState === EventSource.CLOSED) {
       source = null;
       poll();
     } else {
-      say("connection lost; reconnecting");
+      showNote("connection lost; reconnecting");
     }
   });
 }
 
 /* --- Sessions --------------------------------------------------------------------------------- */
 
-function stop() {
+function stopWatching() {
   source?.close();
   source = null;
   clearInterval(timer);
   nodes.clear();
 }
 
-function show(isIn) {
-  byId("login").hidden = isIn;
-  byId("nodes").hidden = !isIn;
-  byId("leave").hidden = !isIn;
-  byId("who").hidden = !isIn;
+function showNodes(isLoggedIn) {
+  byId("login").hidden = isLoggedIn;
+  byId("nodes").hidden = !isLoggedIn;
+  byId("log-out").hidden = !isLoggedIn;
+  byId("who").hidden = !isLoggedIn;
 }
 
-function enter(session) {
+function openSession(session) {
   csrf = session.csrf ?? "";
   byId("who").textContent = session.name ?? "";
-  say("");
-  show(true);
+  showNote("");
+  showNodes(true);
   watch();
 }
 
-function leave() {
-  stop();
-  byId("rows").replaceChildren(); /* do not leave them for the next user */
+function closeSession() {
+  stopWatching();
+  byId("rows").replaceChildren(); /* so that the next user does not see them */
   csrf = "";
-  show(false);
+  showNodes(false);
 }
 
 async function logIn(event) {
   event.preventDefault();
   const token = byId("token").value.trim();
-  const made = await ask("POST", "/v1/session", {}, { token });
-  if (made.status !== 201) {
-    say(why(made));
+  const response = await request("POST", "/v1/session", {}, { token });
+  if (response.status !== 201) {
+    showNote(errorText(response));
     return;
   }
   byId("token").value = "";
-  enter(made.body);
+  openSession(response.body);
 }
 
 async function logOut() {
-  stop(); /* first, because the server ends watches together with the session */
-  await ask("DELETE", "/v1/session", { "Eden-CSRF": csrf });
-  leave();
+  stopWatching(); /* first, because the server ends watches together with the session */
+  await request("DELETE", "/v1/session", { "Eden-CSRF": csrf });
+  closeSession();
 }
 
-async function begin() {
-  const session = await ask("GET", "/v1/session");
+async function restoreSession() {
+  const session = await request("GET", "/v1/session");
   if (session.status === 200) {
-    enter(session.body);
+    openSession(session.body);
   } else {
-    leave();
+    closeSession();
   }
 }
 
 async function start() {
   byId("login-form").addEventListener("submit", logIn);
-  byId("leave").addEventListener("click", logOut);
-  const { body } = await ask("GET", "/v1/health");
+  byId("log-out").addEventListener("click", logOut);
+  const { body } = await request("GET", "/v1/health");
   if (body.cluster !== undefined) {
     byId("cluster").textContent = body.cluster;
     document.title = `eden ${body.cluster}`;
   }
-  await begin();
+  await restoreSession();
 }
 
 start();
