@@ -51,7 +51,7 @@ static Symbol *table_find(const SymbolTable *table, Str name)
     return NULL;
 }
 
-static void table_place(SymbolTable *table, Symbol *symbol)
+static void table_insert(SymbolTable *table, Symbol *symbol)
 {
     uint32_t pos = (uint32_t)hash_str(symbol->name) & table->mask;
     while (table->slots[pos] != NULL) {
@@ -75,13 +75,13 @@ static Symbol *table_add(SymbolTable *table, FunctionScope *function, Str name, 
     table->last = symbol;
     table->count++;
     if (table->slots != NULL && table->count * 2 <= table->mask) {
-        table_place(table, symbol);
+        table_insert(table, symbol);
     } else if (table->count > TABLE_LINEAR) {
         table->mask = table->slots == NULL ? 63 : table->mask * 2 + 1;
         table->slots =
             arena_alloc_zero(function->arena, ((size_t)table->mask + 1) * sizeof(Symbol *));
         for (Symbol *each = table->first; each != NULL; each = each->next) {
-            table_place(table, each);
+            table_insert(table, each);
         }
     }
     return symbol;
@@ -141,10 +141,10 @@ static void load(Scope *scope, Str name)
     }
 }
 
-static void start_from_outside(Scope *scope, Symbol *symbol, SymbolStart else_body)
+static void inherit_start(Scope *scope, Symbol *symbol, SymbolStart fallback)
 {
     symbol->outer = scope->parent == NULL ? NULL : scope_find(scope->parent, symbol->name);
-    symbol->start = (uint8_t)(symbol->outer != NULL ? START_ALIAS : else_body);
+    symbol->start = (uint8_t)(symbol->outer != NULL ? START_ALIAS : fallback);
 }
 
 static void store(Scope *scope, Str name)
@@ -152,7 +152,7 @@ static void store(Scope *scope, Str name)
     Symbol *symbol = find_own(scope, name);
     if (symbol == NULL) {
         symbol = define(scope, name, START_UNSET);
-        start_from_outside(scope, symbol, START_UNSET);
+        inherit_start(scope, symbol, START_UNSET);
     } else if (symbol->start == START_LAZY) {
         symbol->start = START_RESOLVE; /* read before it is assigned */
     }
@@ -232,7 +232,7 @@ static void analyze_if(Scope *scope, const Node *node)
         if (symbol->in_branch) {
             symbol->in_branch = false;
         } else {
-            start_from_outside(scope, symbol, START_RESOLVE);
+            inherit_start(scope, symbol, START_RESOLVE);
             scope->stores[scope->store_count++] = symbol;
         }
     }
@@ -241,7 +241,7 @@ static void analyze_if(Scope *scope, const Node *node)
         if (symbol->in_branch) {
             symbol->in_branch = false;
             symbol->stored = true;
-            start_from_outside(scope, symbol, START_RESOLVE);
+            inherit_start(scope, symbol, START_RESOLVE);
         }
     }
 }
