@@ -14,18 +14,22 @@ typedef struct SettingChange {
     bool set_now;
 } SettingChange;
 
-/* "net.ipv4.conf.eth0/1.forwarding": dots separate components, and a slash is a dot within one. */
+/* "net.ipv4.conf.eth0/1.forwarding": dots separate components, and a slash is a dot within one;
+ * vice versa if the first separator is a slash. */
 static bool setting_path(Call *call, Str name, Str *out, Error *err)
 {
     Buf path = buf_make_in(call->arena, BUF_UNLIMITED);
-    bool ok = name.len > 0 && name.data[0] != '.' && name.data[name.len - 1] != '.' &&
+    bool ok = name.len > 0 && strchr("./", name.data[0]) == NULL &&
+              strchr("./", name.data[name.len - 1]) == NULL &&
               str_find(name, STR(".."), 0) == STR_NOT_FOUND &&
               str_find(name, STR("//"), 0) == STR_NOT_FOUND;
+    size_t dot = str_find(name, STR("."), 0), slash = str_find(name, STR("/"), 0);
+    bool swaps = slash == STR_NOT_FOUND || (dot != STR_NOT_FOUND && dot < slash);
     buf_put_c(&path, "/proc/sys/");
     for (size_t i = 0; ok && i < name.len; i++) {
         char c = name.data[i];
         ok = ascii_is_name(c) || (c != '\0' && strchr("./-:@", c) != NULL);
-        buf_put_char(&path, c == '.' ? '/' : c == '/' ? '.' : c);
+        buf_put_char(&path, !swaps ? c : c == '.' ? '/' : c == '/' ? '.' : c);
     }
     *out = buf_str(&path);
     return ok ||

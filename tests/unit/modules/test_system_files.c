@@ -459,6 +459,35 @@ static void a_mount_below_another_root_is_its_fstab_line(void **state)
     assert_str(content(fixture, "/etc/fstab"), "# mine\nUUID=1 / ext4 defaults 0 1\n");
 }
 
+/* Reads the running kernel, and changes nothing. */
+static void a_kernel_parameter_has_two_spellings(void **state)
+{
+    static const struct {
+        const char *name;
+        bool ok;
+    } cases[] = {
+        { "kernel.ostype", true },   { "kernel/ostype", true },     { "kernel.ostype/x", false },
+        { "/kernel/ostype", false }, { "kernel/../ostype", false }, { "kernel/ostype/", false },
+    };
+    Fixture *fixture = *state;
+    Host *own = fixture->call.host, *live;
+    assert_true(host_open("/", &live, &fixture->err));
+    fixture->call.host = live;
+    fixture->services.may_be_provided = nothing_comes;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        use_action(fixture, "sysctl.present");
+        set_text(fixture, "file", "/etc/sysctl.d/90-eden.conf");
+        set_text(fixture, "name", cases[i].name);
+        set_text(fixture, "value", "Linux");
+        set_text(fixture, "state", "present");
+        if (plan(fixture) != cases[i].ok) {
+            fail_msg("%s: %s", cases[i].name, fixture->err.text);
+        }
+    }
+    fixture->call.host = own;
+    host_close(live);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -477,6 +506,7 @@ int main(void)
         IN_ROOT(a_setting_is_one_line),
         IN_ROOT(a_secret_setting_is_private),
         IN_ROOT(a_mount_below_another_root_is_its_fstab_line),
+        IN_ROOT(a_kernel_parameter_has_two_spellings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
