@@ -4,7 +4,6 @@
 
 #include "base/vec.h"
 #include "lang/edit/data_path.h"
-#include "model/contradiction_requests.h"
 #include "model/document_location.h"
 
 /* The state that a step wants one aspect of a resource to have. */
@@ -50,11 +49,12 @@ typedef struct RowReader {
     DataRequest data;
     Str text_path; /* the file that `text` refers to; empty: none */
     TextRequest text;
+    MembersRequest members; /* without a name: none */
 } RowReader;
 
 void contradictions_init(Contradictions *contradictions, Arena *arena)
 {
-    contradictions->arena = arena;
+    *contradictions = (Contradictions){ .arena = arena };
     str_map_init(&contradictions->states, arena);
     str_map_init(&contradictions->required, arena);
     str_map_init(&contradictions->lines, arena);
@@ -247,31 +247,35 @@ static void read_text(RowReader *reader, Str path, Str aspect, Value value)
                                   .text = request_value_text(reader->arena, value) };
 }
 
-static int compare_texts(const void *a, const void *b)
+/* "rules=": without the parameter there are none. */
+static Value setting_of(const RowReader *reader, int param)
 {
-    const Value *first = a, *second = b;
-    return str_compare(value_is_string(*first) ? value_str(*first) : STR_EMPTY,
-                       value_is_string(*second) ? value_str(*second) : STR_EMPTY);
+    const char *aspect = reader->action->params[param].aspect;
+    Value value = reader->values[param], state = param_value(reader, STR("state"));
+    bool is_set = (reader->step->spec->params_set >> param & 1) != 0;
+    bool absent = value_is_string(state) && str_eq(value_str(state), STR("absent")),
+         is_empty = value_is_sequence(value) && value.list->len == 0;
+    if (aspect == NULL || !str_ends(str_from_c(aspect), STR("=")) || absent) {
+        return value;
+    }
+    return !is_set || is_empty ? value_string(STR_EMPTY) : value;
 }
 
-static Value sorted(const RowReader *reader, Value list)
+/* "groups%" of a user, "members%" of a group. */
+static void read_members(RowReader *reader, Str name, Str aspect, Value names)
 {
-    if (!value_is_sequence(list) || list.list->len == 0) {
-        return list;
-    }
-    List *copy = list_new(reader->arena, list.list->len);
-    for (uint32_t i = 0; i < list.list->len; i++) {
-        list_push(reader->arena, copy, list.list->items[i]);
-    }
-    qsort(copy->items, copy->len, sizeof *copy->items, compare_texts);
-    return value_list(copy);
+    reader->members = (MembersRequest){ .step = reader->step->index,
+                                        .is_group = str_eq(aspect, STR("members")),
+                                        .is_exact = !is_undecided(reader, aspect),
+                                        .name = name,
+                                        .names = names };
 }
 
 static void read_params(RowReader *reader, Str resource, Str path, Str part)
 {
     const ParamSpec *params = reader->action->params;
     for (int i = 0; params[i].name != NULL; i++) {
-        Value value = reader->values[i];
+        Value value = setting_of(reader, i);
         if (params[i].aspect == NULL || strchr("!?+", params[i].aspect[0]) != NULL ||
             value_is_missing(value) || value.kind == VALUE_MAP) {
             continue;
@@ -280,7 +284,11 @@ static void read_params(RowReader *reader, Str resource, Str path, Str part)
         Str excluded = split_at_mark(&aspect, "^"), exceptions = split_at_mark(&aspect, "!");
         bool is_unique = str_ends(aspect, STR("#"));
         bool is_set = str_ends(aspect, STR("%"));
-        aspect = is_unique || is_set ? str_slice(aspect, 0, aspect.len - 1) : aspect;
+        bool is_marked = is_unique || is_set || str_ends(aspect, STR("="));
+        aspect = is_marked ? str_slice(aspect, 0, aspect.len - 1) : aspect;
+        if (is_set && value_is_sequence(value)) {
+            read_members(reader, path, aspect, value);
+        }
         if (excluded.len > 0 && !is_disabled(value)) {
             add_state(reader, resource, excluded, i, STR("false"));
         }
@@ -301,7 +309,8 @@ static void read_params(RowReader *reader, Str resource, Str path, Str part)
             }
             Str comparable = compared_aspect(reader, &params[i], aspect, value);
             add_state(reader, is_file_attribute(aspect) ? resource : part, comparable, i,
-                      request_value_text(reader->arena, is_set ? sorted(reader, value) : value));
+                      request_value_text(reader->arena,
+                                         is_set ? request_sorted(reader->arena, value) : value));
             read_text(reader, path, comparable, value);
         }
     }
@@ -404,22 +413,11 @@ static void read_data(RowReader *reader, Str path)
     reader->data = (DataRequest){ reader->step->index, value_list(list), value, absent };
 }
 
-static Str normalize_name(Arena *arena, Str class, Str name)
-{
-    if (str_eq(class, STR("unit")) && str_find(name, STR("."), 0) == STR_NOT_FOUND) {
-        return arena_join(arena, name, STR(".service"), STR_EMPTY);
-    }
-    if (str_eq(class, STR("path")) && name.len > 1 && str_ends(name, STR("/"))) {
-        return str_slice(name, 0, name.len - 1);
-    }
-    return name;
-}
-
 /* One resource: what the action wants of the whole, and its parameters of the part that they
  * name. */
 static void read_resource(RowReader *reader, Str class, Str name)
 {
-    name = normalize_name(reader->arena, class, name);
+    name = request_resource_name(reader->arena, class, name);
     Str resource = resource_name(reader->arena, class, name);
     read_desired_state(reader, resource, name);
     if (reader->action->part_kind == PART_LINE) {
@@ -779,7 +777,10 @@ bool contradictions_add(Contradictions *contradictions, const Graph *graph, uint
                              &reader.line, problems)) &&
            (reader.data_path.len == 0 ||
             data_request_add(&contradictions->values, contradictions->arena, graph,
-                             reader.data_path, &reader.data, problems));
+                             reader.data_path, &reader.data, problems)) &&
+           (reader.members.name.len == 0 ||
+            members_request_add(&contradictions->members, contradictions->arena, graph,
+                                &reader.members, problems));
 }
 
 bool contradictions_check(const Graph *graph, Problems *problems)

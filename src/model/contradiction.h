@@ -8,8 +8,7 @@
  * or are intended to follow each other, do not count: see contradiction_counts. */
 #pragma once
 
-#include "base/str_map.h"
-#include "model/graph.h"
+#include "model/contradiction_requests.h"
 
 typedef struct Contradictions {
     Arena *arena;
@@ -18,6 +17,7 @@ typedef struct Contradictions {
     StrMap lines;    /* path to the lines that steps want in the file */
     StrMap values;   /* path to the values that steps want in the document */
     StrMap texts;    /* path to its whole texts, and to edits of them */
+    MembersRequestVec members;
 } Contradictions;
 
 void contradictions_init(Contradictions *contradictions, Arena *arena);

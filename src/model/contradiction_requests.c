@@ -1,6 +1,7 @@
 #include "model/contradiction_requests.h"
 
-#include "base/vec.h"
+#include <stdlib.h>
+
 #include "lang/json.h"
 #include "lang/pattern.h"
 #include "model/document_location.h"
@@ -22,6 +23,50 @@ Str request_value_text(Arena *arena, Value value)
         return value_str(value);
     }
     return json_print(&text, value, NULL, &err) ? buf_str(&text) : STR("?");
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    const Value *first = a, *second = b;
+    return str_compare(value_is_string(*first) ? value_str(*first) : STR_EMPTY,
+                       value_is_string(*second) ? value_str(*second) : STR_EMPTY);
+}
+
+Value request_sorted(Arena *arena, Value value)
+{
+    if (!value_is_sequence(value) || value.list->len == 0) {
+        return value;
+    }
+    List *copy = list_new(arena, value.list->len);
+    for (uint32_t i = 0; i < value.list->len; i++) {
+        list_push(arena, copy, value.list->items[i]);
+    }
+    qsort(copy->items, copy->len, sizeof *copy->items, compare_texts);
+    return value_list(copy);
+}
+
+Str request_resource_name(Arena *arena, Str class, Str name)
+{
+    if (str_eq(class, STR("unit")) && str_find(name, STR("."), 0) == STR_NOT_FOUND) {
+        return arena_join(arena, name, STR(".service"), STR_EMPTY);
+    }
+    if (str_eq(class, STR("path")) && name.len > 1 && str_ends(name, STR("/"))) {
+        return str_slice(name, 0, name.len - 1);
+    }
+    /* As in sysctl.d(5): after a slash as the first separator, dots are part of names. */
+    size_t first = 0;
+    while (first < name.len && name.data[first] != '.' && name.data[first] != '/') {
+        first++;
+    }
+    if (!str_eq(class, STR("kernel-setting")) || first == name.len || name.data[first] == '.') {
+        return name;
+    }
+    char *swapped = arena_alloc(arena, name.len);
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.data[i];
+        swapped[i] = c == '.' ? '/' : c == '/' ? '.' : c;
+    }
+    return str_from(swapped, name.len);
 }
 
 bool steps_may_share_node(const Graph *graph, uint32_t a, uint32_t b)
@@ -76,14 +121,14 @@ static bool lines_contradict(const LineRequest *a, const LineRequest *b)
            (b_matches_a && a->match.data == NULL);
 }
 
-static void report_conflict(const Graph *graph, uint32_t other, uint32_t now, Str path,
-                            Severity severity, Problems *problems)
+static void report_conflict(const Graph *graph, uint32_t other, uint32_t now, const char *class,
+                            Str name, Severity severity, Problems *problems)
 {
     Str id = graph_step(graph, other)->id;
     Problem *problem = document_problem(
         problems, graph->sources, severity, "E0407", graph_step(graph, now)->spec->action_location,
-        "path '%" STR_FMT "': this step and step '%" STR_FMT "' undo each other's change",
-        STR_ARG(path), STR_ARG(id));
+        "%s '%" STR_FMT "': this step and step '%" STR_FMT "' undo each other's change", class,
+        STR_ARG(name), STR_ARG(id));
     problem_note_other_step(graph, graph_step(graph, other)->spec->action_location, problem,
                             problems);
 }
@@ -99,7 +144,8 @@ bool line_request_add(StrMap *lines, Arena *arena, const Graph *graph, Str path,
         }
         if (steps_may_share_node(graph, other->step, request->step) &&
             lines_contradict(other, request)) {
-            report_conflict(graph, other->step, request->step, path, SEVERITY_ERROR, problems);
+            report_conflict(graph, other->step, request->step, "path", path, SEVERITY_ERROR,
+                            problems);
             return false;
         }
     }
@@ -176,7 +222,8 @@ bool data_request_add(StrMap *values, Arena *arena, const Graph *graph, Str path
         if (steps_may_share_node(graph, other->step, request->step) && len != other_len &&
             nested_values_contradict(&scratch, len < other_len ? request : other,
                                      len < other_len ? other : request)) {
-            report_conflict(graph, other->step, request->step, path, SEVERITY_ERROR, problems);
+            report_conflict(graph, other->step, request->step, "path", path, SEVERITY_ERROR,
+                            problems);
             return false;
         }
     }
@@ -233,7 +280,8 @@ void text_request_add(StrMap *texts, Arena *arena, const Graph *graph, Str path,
             steps_may_share_node(graph, other->step, request->step) &&
             edit_changes_text(request->is_whole ? request : other,
                               request->is_whole ? other : request)) {
-            report_conflict(graph, other->step, request->step, path, SEVERITY_WARNING, problems);
+            report_conflict(graph, other->step, request->step, "path", path, SEVERITY_WARNING,
+                            problems);
             return;
         }
     }
@@ -246,4 +294,52 @@ void text_request_add(StrMap *texts, Arena *arena, const Graph *graph, Str path,
         kept.text = arena_copy(arena, request->text);
         VEC_PUSH(arena, known, kept);
     }
+}
+
+/* --- Members of groups, and groups of users --------------------------------------------------- */
+
+static bool has_name(Arena *scratch, Value names, Str name)
+{
+    for (uint32_t i = 0; i < names.list->len; i++) {
+        if (str_eq(request_value_text(scratch, names.list->items[i]), name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool members_contradict(Arena *scratch, const MembersRequest *a, const MembersRequest *b)
+{
+    if (a->is_group == b->is_group) {
+        return false;
+    }
+    bool a_has_b = has_name(scratch, a->names, b->name),
+         b_has_a = has_name(scratch, b->names, a->name);
+    return (a_has_b && !b_has_a && b->is_exact) || (b_has_a && !a_has_b && a->is_exact);
+}
+
+bool members_request_add(MembersRequestVec *known, Arena *arena, const Graph *graph,
+                         const MembersRequest *request, Problems *problems)
+{
+    AUTO_CLEAR(Arena) scratch;
+    arena_init(&scratch, ARENA_UNLIMITED);
+    for (uint32_t i = 0; i < known->len; i++) {
+        const MembersRequest *other = &known->items[i];
+        if (other->step == request->step) {
+            return true; /* a retry */
+        }
+        if (steps_may_share_node(graph, other->step, request->step) &&
+            members_contradict(&scratch, other, request)) {
+            report_conflict(graph, other->step, request->step, request->is_group ? "group" : "user",
+                            request->name, SEVERITY_ERROR, problems);
+            return false;
+        }
+    }
+    if (known->len < COMPARED_MAX) {
+        MembersRequest kept = *request;
+        kept.name = arena_copy(arena, request->name);
+        kept.names = value_copy(arena, request->names);
+        VEC_PUSH(arena, known, kept);
+    }
+    return true;
 }

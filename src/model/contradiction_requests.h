@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/str_map.h"
+#include "base/vec.h"
 #include "model/graph.h"
 
 /* A line that a step requires to be present in a file, or absent from it. */
@@ -29,6 +30,17 @@ typedef struct TextRequest {
     Str text;
 } TextRequest;
 
+/* The members that a step wants in a group, or the groups that it wants a user in. */
+typedef struct MembersRequest {
+    uint32_t step;
+    bool is_group; /* `name` is that of a group */
+    bool is_exact; /* no others */
+    Str name;
+    Value names; /* list */
+} MembersRequest;
+
+typedef VEC(MembersRequest) MembersRequestVec;
+
 /* Adds the request to a map from paths to requests, in `arena`. Returns false, with a problem, if
  * this step and an earlier one undo each other's changes. */
 MUST_CHECK bool line_request_add(StrMap *lines, Arena *arena, const Graph *graph, Str path,
@@ -39,6 +51,9 @@ MUST_CHECK bool data_request_add(StrMap *values, Arena *arena, const Graph *grap
 void text_request_add(StrMap *texts, Arena *arena, const Graph *graph, Str path,
                       const TextRequest *request, Problems *problems);
 
+MUST_CHECK bool members_request_add(MembersRequestVec *known, Arena *arena, const Graph *graph,
+                                    const MembersRequest *request, Problems *problems);
+
 /* Whether both steps may run on the same node. Without a node, jobs may apply to different ones,
  * unless they are listed together, or one of them is listed for every node. */
 bool steps_may_share_node(const Graph *graph, uint32_t a, uint32_t b);
@@ -47,3 +62,7 @@ void problem_note_other_step(const Graph *graph, Value location, Problem *proble
                              Problems *problems);
 /* A string verbatim, other values as JSON. */
 Str request_value_text(Arena *arena, Value value);
+/* The list in alphabetical order; any other value as it is. */
+Value request_sorted(Arena *arena, Value value);
+/* The same text for all spellings of the name of a resource of this class. */
+Str request_resource_name(Arena *arena, Str class, Str name);

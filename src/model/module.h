@@ -54,7 +54,8 @@ typedef struct ParamSpec {
      * parameter is false. "?kind": the kind is undecided while the parameter has a value.
      * "content@copy": content from a source outside of the site; only the source is compared with
      * other steps. "uid#": only one resource can have a given value or, for a boolean, the value
-     * true. "members%": the order of the list does not matter. "+name": additional names of the
+     * true. "members%": the order of the list does not matter. "rules=": without the parameter
+     * there are none. "+name": additional names of the
      * resource. "enabled^mask state": excludes the other setting, unless it is false or
      * "stopped". */
     const char *aspect;

@@ -538,20 +538,22 @@ static bool rules_apply(Call *call, Outcome *outcome, Error *err)
 static const ParamSpec rules_params[] = {
     { "table", PARAM_STRING, .fallback = "inet eden",
       .help = "family and name of the table that this step manages" },
-    { "rules", PARAM_ANY,
+    { "rules", PARAM_ANY, .aspect = "rules=",
       .help = "list of accept, drop or reject, each with port, protocol, from, interface" },
-    { "policy", PARAM_STRING, .fallback = "drop", .choices = "accept|drop",
+    { "policy", PARAM_STRING, .aspect = "policy", .fallback = "drop", .choices = "accept|drop",
       .help = "what to do with packets that no rule matches" },
-    { "basics", PARAM_BOOL, .fallback = "true",
+    { "basics", PARAM_BOOL, .aspect = "basics", .fallback = "true",
       .help = "accept replies, loopback and ICMP before all rules" },
-    { "content", PARAM_STRING, .help = "additional rules of the input chain, in nft syntax" },
-    { "definitions", PARAM_STRING,
+    { "content", PARAM_STRING,
+      .aspect = "additional rules=", .help = "additional rules of the input chain, in nft syntax" },
+    { "definitions", PARAM_STRING, .aspect = "definitions=",
       .help = "additional content of the table, such as sets and chains, in nft syntax" },
     { "confirm", PARAM_MAP,
       .help = "test of the new rules: address and port, or cmd, that must succeed within timeout "
               "(5s)" },
-    { "boot", PARAM_BOOL, .fallback = "true", .help = "include the rules in /etc/nftables.conf" },
-    { "state", PARAM_STRING, .fallback = "present", .choices = "present|absent",
+    { "boot", PARAM_BOOL, .aspect = "boot", .fallback = "true",
+      .help = "include the rules in /etc/nftables.conf" },
+    { "state", PARAM_STRING, .aspect = "state", .fallback = "present", .choices = "present|absent",
       .help = "whether the table exists" },
     { 0 },
 };
@@ -565,7 +567,7 @@ static void rules_claims(Arena *arena, const Value *params, List *claims)
 static const Action actions[] = {
     { "rules", "Ensure firewall rules with nftables.", rules_params, rules_check, rules_apply,
       .verify_all = rules_verify, .claims = rules_claims, .id_param = "table", .may_sleep = true,
-      .cost_ms = 100,
+      .cost_ms = 100, .resource = "firewall-table table",
       .text = "The step manages one table. It is replaced atomically; other tables are left\n"
               "unchanged. Rules are evaluated in order, and the first match decides; 'policy'\n"
               "applies to packets that match no rule. Replies to the machine's own requests,\n"
