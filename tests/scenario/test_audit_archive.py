@@ -208,7 +208,7 @@ def test_a_changed_file_is_detected_with_its_line(filled):
             ("".join(lines[:60]), "line 61: the log ends here"),
             (good[:-5], "line 321: truncated"),
             (good + lines[1], "line 322: "),
-            ("".join(lines[1:]), "line 1: this is not an archive"),
+            ("".join(lines[1:]), "line 1: not an audit log archive"),
             ("", "line 1: "),
             (good.replace('"last":320', '"last":319'), "line 1: ")):
         path.write_text(changed)

@@ -100,7 +100,7 @@ static void tampered_lines_are_named(void **state)
     expect(change(lines, text, "\"previous\":\"", "\"previous\":\"0"), 100, NULL, "line 1: ");
     expect(change(lines, text, "archive/1", "archive/2"), 100, NULL, "eden.audit-archive/2");
     expect(change(lines, text, "\"blue\"", "\"../b\""), 100, NULL, "line 1: ");
-    expect(STR("hello\n"), 100, NULL, "line 1: this is not an archive");
+    expect(STR("hello\n"), 100, NULL, "line 1: not an audit log archive");
     expect(STR_EMPTY, 100, NULL, "line 1: the file is empty");
     archive.last = 7; /* and the hash is still that of the eighth */
     expect(text_of(lines, &archive), 100, NULL,
