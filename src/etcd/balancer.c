@@ -8,6 +8,19 @@ void balancer_init(Balancer *balancer, uint32_t count, uint64_t random)
     *balancer = (Balancer){ .count = count, .next = (uint32_t)(random % count) };
 }
 
+void balancer_replace(Balancer *balancer, const uint32_t *former, uint32_t count)
+{
+    const Balancer before = *balancer;
+    balancer_init(balancer, count, 0);
+    for (uint32_t i = 0; i < count; i++) {
+        if (former[i] != BALANCER_NEW) {
+            BUG_IF(former[i] >= before.count);
+            balancer->failures[i] = before.failures[former[i]];
+            balancer->ready_ms[i] = before.ready_ms[former[i]];
+        }
+    }
+}
+
 BalancerPick balancer_pick(const Balancer *balancer, int64_t now_ms)
 {
     uint32_t best = balancer->next;

@@ -26,6 +26,10 @@ typedef struct BalancerPick {
 /* `random` is a random number, here and below. It makes clients start with different members, and
  * prevents them from reconnecting to one at the same time. */
 void balancer_init(Balancer *balancer, uint32_t count, uint64_t random);
+/* Replaces the members: `former[i]` is the previous index of the i-th one, or BALANCER_NEW. The first
+ * one is tried first. */
+#define BALANCER_NEW UINT32_MAX
+void balancer_replace(Balancer *balancer, const uint32_t *former, uint32_t count);
 /* Selects members in turn, so that a member that accepts connections but then fails is not tried
  * twice in a row while another one is ready. */
 BalancerPick balancer_pick(const Balancer *balancer, int64_t now_ms);

@@ -461,6 +461,41 @@ void etcd_client_free(EtcdClient *client)
     free(client);
 }
 
+static bool is_same(const Address *a, const Address *b)
+{
+    return a->port == b->port && address_same_host(a, b);
+}
+
+static uint32_t find_endpoint(const Address *endpoints, uint32_t count, const Address *wanted)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (is_same(&endpoints[i], wanted)) {
+            return i;
+        }
+    }
+    return BALANCER_NEW;
+}
+
+void etcd_client_set_endpoints(EtcdClient *client, const Address *endpoints, uint32_t count)
+{
+    uint32_t former[ETCD_ENDPOINTS_MAX];
+    BUG_IF(count == 0 || count > ETCD_ENDPOINTS_MAX);
+    if (client->link != NULL) {
+        uint32_t now = find_endpoint(endpoints, count, &client->endpoints[client->link->endpoint]);
+        if (now == BALANCER_NEW) {
+            link_lost(client, "the member is no longer one of the endpoints");
+        } else {
+            client->link->endpoint = now;
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        former[i] = find_endpoint(client->endpoints, client->options.endpoint_count, &endpoints[i]);
+    }
+    balancer_replace(&client->balancer, former, count);
+    memcpy(client->endpoints, endpoints, count * sizeof *endpoints);
+    client->options.endpoint_count = count;
+}
+
 bool etcd_client_is_ready(const EtcdClient *client)
 {
     return client->is_ready;

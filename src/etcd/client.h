@@ -56,6 +56,9 @@ MUST_CHECK bool etcd_client_stream(EtcdClient *client, const char *path, const G
 /* Reports that a stream of the connected member failed, so the member may be faulty. */
 void etcd_client_report_failure(EtcdClient *client, const Error *why);
 
+/* Replaces the endpoints. The connection in use is kept if its endpoint is one of them. */
+void etcd_client_set_endpoints(EtcdClient *client, const Address *endpoints, uint32_t count);
+
 bool etcd_client_is_ready(const EtcdClient *client);
 /* The endpoint that is connected or being tried. */
 uint32_t etcd_client_endpoint(const EtcdClient *client);

@@ -245,3 +245,9 @@ Store *etcd_store_open(Loop *loop, const EtcdStoreOptions *options)
     etcd_keep_alives_init(store);
     return &store->base;
 }
+
+void etcd_store_set_endpoints(Store *base, const Address *endpoints, uint32_t count)
+{
+    const EtcdStore *store = (const EtcdStore *)base;
+    etcd_client_set_endpoints(store->client, endpoints, count);
+}

@@ -66,6 +66,21 @@ static void delays_double_up_to_the_maximum_and_vary(void **state)
     assert_int_equal(balancer_pick(&balancer, 0).wait_ms, BALANCER_FIRST_MS);
 }
 
+static void members_that_stay_keep_their_delays(void **state)
+{
+    Balancer balancer;
+    balancer_init(&balancer, 2, 0);
+    balancer_failed(&balancer, 1, 0, 0);
+    const uint32_t former[] = { 1, BALANCER_NEW, 0 };
+    balancer_replace(&balancer, former, 3);
+    assert_int_equal(balancer_pick(&balancer, 0).member, 1);
+    balancer_failed(&balancer, 1, 0, 0);
+    assert_int_equal(balancer_pick(&balancer, 0).member, 2);
+    assert_int_equal(balancer_pick(&balancer, BALANCER_FIRST_MS).wait_ms, 0);
+    balancer_replace(&balancer, former, 1);
+    assert_int_equal(balancer_pick(&balancer, 0).wait_ms, BALANCER_FIRST_MS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -73,6 +88,7 @@ int main(void)
         cmocka_unit_test(members_take_turns),
         cmocka_unit_test(a_member_that_works_is_not_left_for_one_that_failed),
         cmocka_unit_test(delays_double_up_to_the_maximum_and_vary),
+        cmocka_unit_test(members_that_stay_keep_their_delays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
