@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/utc.h"
+#include "datastore/member_settings.h"
 #include "sys/own_unit.h"
 #include "sys/process.h"
 #include "sys/process_memory.h"
@@ -196,7 +197,8 @@ static void state_changed(void *context, const char *name)
 
 static void server_file_changed(void *context, const char *name)
 {
-    if (name == NULL || strcmp(name, SERVER_SETTINGS) == 0) {
+    if (name == NULL || strcmp(name, SERVER_SETTINGS) == 0 ||
+        strcmp(name, DATASTORE_SETTINGS) == 0) {
         schedule_check(context);
     }
 }
@@ -234,6 +236,7 @@ static void check_all(void *context)
 {
     Agent *agent = context;
     watch_files(agent);
+    datastore_supervisor_check(agent->datastore);
     server_supervisor_check(agent->supervisor);
     check_membership(agent);
     report_status(agent);
@@ -248,10 +251,11 @@ void agent_reload(Agent *agent)
     upgrade_restart_check(&agent->upgrade_restart);
 }
 
-static int64_t server_pid(void *context)
+static void list_excluded(void *context, int64_t out[UPGRADE_RESTART_EXCLUDED])
 {
     const Agent *agent = context;
-    return server_supervisor_status(agent->supervisor).pid;
+    out[0] = server_supervisor_status(agent->supervisor).pid;
+    out[1] = datastore_supervisor_pid(agent->datastore);
 }
 
 static void outdated(void *context)
@@ -313,6 +317,7 @@ static void free_agent(Agent *agent)
     membership_close(agent->membership);
     local_api_close(agent->api);
     server_supervisor_free(agent->supervisor);
+    datastore_supervisor_free(agent->datastore);
     file_lock_release(&agent->lock);
     directory_close(&agent->directory);
     directory_close(&agent->state);
@@ -342,7 +347,7 @@ bool agent_open(const AgentOptions *options, Agent **out, Error *err)
                          &(UpgradeRestartOptions){ .loop = options->loop,
                                                    .kernel = "/",
                                                    .is_restarted = own_unit_is_main_process(),
-                                                   .server = server_pid,
+                                                   .excluded = list_excluded,
                                                    .due = outdated,
                                                    .context = agent });
     if (!take_lock(agent, err) ||
@@ -351,6 +356,7 @@ bool agent_open(const AgentOptions *options, Agent **out, Error *err)
         free_agent(agent);
         return false;
     }
+    agent->datastore = datastore_supervisor_new(options->loop, options->state_dir);
     agent->supervisor = server_supervisor_new(
         &(ServerSupervisorOptions){ .loop = options->loop,
                                     .state_dir = options->state_dir,

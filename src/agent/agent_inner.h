@@ -2,6 +2,7 @@
 #pragma once
 
 #include "agent/agent.h"
+#include "agent/datastore_supervisor.h"
 #include "agent/local_api.h"
 #include "agent/membership.h"
 #include "agent/server_supervisor.h"
@@ -22,6 +23,7 @@ struct Agent {
     ClockWatch clock;
     UpgradeRestart upgrade_restart;
     LoopTimer rest; /* fires some time after the start */
+    DatastoreSupervisor *datastore;
     ServerSupervisor *supervisor;
     LocalApi *api;
     Membership *membership; /* NULL: this machine is not a node */

@@ -123,6 +123,7 @@ void agent_status_print(const Agent *agent, Buf *out)
         json_out_text(out, "why", str_from_c(agent->why.text));
     }
     put_server(out, agent->supervisor);
+    datastore_supervisor_print(agent->datastore, out);
     json_out_close(out, '}');
 }
 

@@ -17,8 +17,10 @@ static bool count_others(const UpgradeRestart *upgrade_restart, uint32_t *out, E
 {
     const UpgradeRestartOptions *options = &upgrade_restart->options;
     AUTO_CLEAR(Tree) kernel;
+    int64_t excluded[UPGRADE_RESTART_EXCLUDED];
+    options->excluded(options->context, excluded);
     return tree_open(options->kernel, &kernel, err) &&
-           own_unit_count_others(&kernel, options->server(options->context), out, err);
+           own_unit_count_others(&kernel, excluded, COUNT_OF(excluded), out, err);
 }
 
 static void check_children(void *context)

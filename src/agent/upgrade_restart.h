@@ -10,15 +10,16 @@
 
 enum {
     UPGRADE_RESTART_CHECK_MS = 1000, /* interval of checking for child processes */
+    UPGRADE_RESTART_EXCLUDED = 2,
 };
 
 typedef struct UpgradeRestartOptions {
     Loop *loop;
     const char *kernel; /* root of proc and sys: "/", except in tests */
     bool is_restarted;  /* systemd supervises it and restarts it */
-    /* The process id of the server, which exits with the agent and need not be waited for; 0:
-     * none. */
-    int64_t (*server)(void *context);
+    /* Fills in the process ids of children that are not waited for: the server, which exits with
+     * the agent, and etcd, which continues to run; 0: none. */
+    void (*excluded)(void *context, int64_t out[UPGRADE_RESTART_EXCLUDED]);
     LoopRun *due; /* it is time to exit; called at most once */
     void *context;
 } UpgradeRestartOptions;

@@ -39,7 +39,7 @@ static KindItem item_of(const Kind *kind, const ApiSettings *settings, Arena *ar
                         const ServerEntry *entry, Str leader)
 {
     const ServerRecord *record = &entry->record;
-    Map *status = map_new(arena, 10);
+    Map *status = map_new(arena, 11);
     KindItem item = { .name = arena_copy(arena, str_from_c(record->name)),
                       .labels = value_missing(),
                       .annotations = value_missing(),
@@ -64,6 +64,9 @@ static KindItem item_of(const Kind *kind, const ApiSettings *settings, Arena *ar
     map_set_str(arena, status, STR("rpc"), texts_value(arena, record->rpc, record->rpc_count));
     map_set_str(arena, status, STR("api"), texts_value(arena, record->api, record->api_count));
     map_set_str(arena, status, STR("cas"), cas_value(arena, record));
+    if (record->etcd.len > 0) {
+        object_set_text(arena, status, "datastore", str_from_c(etcd_role_name(record->etcd_role)));
+    }
     object_set_text(arena, status, "version", arena_copy(arena, record->version));
     return item;
 }
@@ -171,6 +174,13 @@ static const RecordField status[] = {
       .type = RECORD_BOOL,
       .column = { "LEADER" },
       .help = "whether it runs the controllers" },
+    { .name = "datastore",
+      .type = RECORD_CHOICE,
+      .choices = "unknown|none|down|learner|voter",
+      .column = { "DATASTORE", .is_wide = true },
+      .help =
+          "its member of the datastore, if servers run that: none, although there could be one; "
+          "down: etcd does not respond; learner: not a voter yet" },
     { .name = "started",
       .type = RECORD_TIME,
       .column = { "STARTED", "never" },

@@ -32,14 +32,16 @@ enum {
 
 /* X(constant, name, whether it is required, maximum size); in file order, large ones last. Each
  * format has one of the last two. */
-#define BACKUP_PARTS(X)                                     \
-    X(BACKUP_SETTINGS, "server.json", true, 64 << 10)       \
-    X(BACKUP_CA, "ca.pem", true, 64 << 10)                  \
-    X(BACKUP_CA_NEXT, "ca-next.pem", false, 64 << 10)       \
-    X(BACKUP_SSH_KEY, "ssh_key", false, 64 << 10)           \
-    X(BACKUP_SSH_PUBLIC, "ssh_key.pub", false, 64 << 10)    \
-    X(BACKUP_SOURCE_KEY, "source_key", false, 64 << 10)     \
-    X(BACKUP_SNAPSHOT, "store.db", false, (int64_t)1 << 40) \
+#define BACKUP_PARTS(X)                                         \
+    X(BACKUP_SETTINGS, "server.json", true, 64 << 10)           \
+    X(BACKUP_CA, "ca.pem", true, 64 << 10)                      \
+    X(BACKUP_CA_NEXT, "ca-next.pem", false, 64 << 10)           \
+    X(BACKUP_SSH_KEY, "ssh_key", false, 64 << 10)               \
+    X(BACKUP_SSH_PUBLIC, "ssh_key.pub", false, 64 << 10)        \
+    X(BACKUP_SOURCE_KEY, "source_key", false, 64 << 10)         \
+    X(BACKUP_DATASTORE_CA, "datastore-ca.pem", false, 64 << 10) \
+    X(BACKUP_DATASTORE, "datastore.json", false, 64 << 10)      \
+    X(BACKUP_SNAPSHOT, "store.db", false, (int64_t)1 << 40)     \
     X(BACKUP_STORE, "store.dump", false, (int64_t)1 << 40)
 
 typedef enum BackupPartKind {

@@ -181,7 +181,7 @@ static bool read_options(const Invocation *invocation, ClusterSpec *spec, Error 
     settings->rpc = str_from_c(invocation_text(invocation, "rpc"));
     settings->api = str_from_c(invocation_text(invocation, "api"));
     settings->health = str_from_c(invocation_text(invocation, "health"));
-    if (!server_etcd_read(invocation, true, settings, err)) {
+    if (!server_store_read(invocation, settings, err)) {
         return false;
     }
     spec->state_dir = invocation_text(invocation, "state-dir");
@@ -228,6 +228,7 @@ static const Option restore_options[] = {
       .argument = "ADDRESS",
       .help = "address to listen on for the API and joining machines" },
     { .name = "health", .argument = "ADDRESS", .help = "address for health checks without TLS" },
+    STORE_OPTIONS,
     ETCD_OPTIONS,
     SERVER_USER_OPTION,
     { 0 },

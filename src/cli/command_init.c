@@ -28,7 +28,7 @@ static bool build_spec(const Invocation *invocation, ClusterSpec *out, Error *er
     settings->rpc = str_from_c(invocation_text(invocation, "rpc"));
     settings->api = str_from_c(invocation_text(invocation, "api"));
     settings->health = str_from_c(invocation_text(invocation, "health"));
-    if (!server_etcd_read(invocation, true, settings, err)) {
+    if (!server_store_read(invocation, settings, err)) {
         return false;
     }
     out->state_dir = invocation_text(invocation, "state-dir");
@@ -130,6 +130,7 @@ static const Option options[] = {
     { .name = "health",
       .argument = "ADDRESS",
       .help = "address for health checks without TLS, such as 127.0.0.1:8080; default: none" },
+    STORE_OPTIONS,
     ETCD_OPTIONS,
     SERVER_USER_OPTION,
     STATE_DIR_OPTION,
@@ -142,6 +143,7 @@ static const Example examples[] = {
     { "eden init --cluster blue --address 10.0.0.5",
       "set the cluster name and the advertised address" },
     { "eden init --rpc '[::]:1337' --api '[::]:1338' -o json", "also listen on IPv6" },
+    { "eden init --store etcd --address 10.0.0.5", "run etcd, so that servers can be added" },
     { "eden init --health 127.0.0.1:8080", "answer health checks on loopback" },
     { 0 },
 };
@@ -159,6 +161,10 @@ const Command command_init = {
         "\n"
         "All ports use TLS except --health, which serves only /healthz and /readyz, for load\n"
         "balancers and monitoring without TLS.\n"
+        "\n"
+        "With --store etcd, the servers run etcd themselves, so that there can be several: the\n"
+        "agent of each server starts it, with certificates of its own. It must be installed\n"
+        "(Debian package etcd-server, 3.4 or later), and not run as a service.\n"
         "\n"
         "With --endpoints, the store is in an etcd cluster (3.4 or later) that you operate and\n"
         "that contains nothing else. Each member must run with '--max-request-bytes 4194304\n"

@@ -275,6 +275,7 @@ static bool read_server_options(const Invocation *invocation, ClusterSpec *out, 
     settings->health = option_or_default(invocation, "health", "");
     server_names_read(invocation, settings);
     return server_etcd_read(invocation, false, settings, err) &&
+           server_etcd_address_read(invocation, true, settings, err) &&
            server_user_find(invocation->arena, option_or_default(invocation, "user", "eden").data,
                             out, err);
 }
@@ -313,8 +314,8 @@ static int become_server(JoinCommand *command, int64_t limit_ms)
 /* Returns an option that was given but applies only to servers, or NULL. */
 static const char *find_server_option(const Invocation *invocation)
 {
-    static const char *const names[] = { "rpc",     "api",       "health",  "user",
-                                         "etcd-ca", "etcd-cert", "etcd-key" };
+    static const char *const names[] = { "rpc",     "api",       "health",   "user",
+                                         "etcd-ca", "etcd-cert", "etcd-key", "etcd-address" };
     static const char *const lists[] = { "address", "endpoints" };
     uint32_t count;
     for (size_t i = 0; i < COUNT_OF(names); i++) {
@@ -434,6 +435,7 @@ static const Option options[] = {
     { .name = "user",
       .argument = "NAME",
       .help = "with --as-server: user to run it as, if started by root; default: eden" },
+    ETCD_ADDRESS_OPTION,
     ETCD_OPTIONS,
     { .name = "answer",
       .help = "answer a server's request on standard input, over SSH, then exit" },

@@ -2,6 +2,29 @@
 #include "cli/cluster_client.h"
 #include "cli/kind_command.h"
 
+/* Only servers that run the datastore themselves say so. */
+static void warn_about_even(Invocation *invocation)
+{
+    Value listed;
+    uint32_t members = 0;
+    if (cluster_call(invocation, &(ClusterRequest){ .method = "GET", .target = STR("/v1/servers") },
+                     &listed) != EXIT_OK) {
+        return;
+    }
+    const List *items = value_get_list(listed, "items");
+    uint32_t count = items->len;
+    for (uint32_t i = 0; i < count; i++) {
+        Value status = value_get_map(items->items[i], "status");
+        members += value_get_text(status, "datastore").len > 0;
+    }
+    if (members > 0 && count % 2 == 0) {
+        stream_put_format(invocation->err,
+                          "warning: with %u servers, one of them does not vote in the datastore, "
+                          "and no more failures are tolerated than with %u; add another one\n",
+                          count, count - 1);
+    }
+}
+
 static int run_add(Invocation *invocation)
 {
     Arena *arena = invocation->arena;
@@ -20,6 +43,7 @@ static int run_add(Invocation *invocation)
     stream_put_format(invocation->out, "'%s' can now become a server\n", invocation->args[0]);
     stream_put_format(invocation->err,
                       "Next: run 'eden join --as-server' on it, unless that is already running.\n");
+    warn_about_even(invocation);
     return EXIT_OK;
 }
 
@@ -36,6 +60,7 @@ static int run_remove(Invocation *invocation)
         stream_put_format(invocation->out, "'%s' is no longer a server\n", invocation->args[0]);
         stream_put_format(invocation->err, "It had a copy of the CA key. If others may have read "
                                            "its disk, run 'eden pki rotate'.\n");
+        warn_about_even(invocation);
     }
     return code;
 }
@@ -55,7 +80,10 @@ static const Verb verbs[] = {
       .help = "Remove a server; its machine remains a node.",
       .text =
           "If the server is running, it stops and deletes its keys; otherwise, it does so at its\n"
-          "next start. A copy of its keys is valid until 'eden pki rotate' replaces the CA.",
+          "next start. A copy of its keys is valid until 'eden pki rotate' replaces the CA.\n"
+          "\n"
+          "If it runs a member of the datastore, that is removed first, provided that the\n"
+          "remaining members are a majority.",
       .examples = { { "eden servers remove s2", "remove a server" } },
       .run = run_remove },
     { 0 },
@@ -69,7 +97,10 @@ const Command command_servers = {
     .help = "Manage the servers of the cluster.",
     .text =
         "A cluster whose store is in etcd can have several servers. All of them are equal; one\n"
-        "of them, the leader, runs the controllers, and another takes over if it fails.",
+        "of them, the leader, runs the controllers, and another takes over if it fails.\n"
+        "\n"
+        "If the servers run etcd themselves ('eden init --store etcd'), there should be three or\n"
+        "five: an even number tolerates no more failures than one less.",
     .options = kind_options,
     .verbs = verbs,
 };

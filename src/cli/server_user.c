@@ -3,6 +3,7 @@
 #include "cli/daemon_command.h"
 
 #include "base/vec.h"
+#include "datastore/member_settings.h"
 #include "etcd/client.h"
 #include "sys/file.h"
 #include "sys/machine.h"
@@ -88,6 +89,39 @@ void server_names_read(const Invocation *invocation, ServerSettings *settings)
     settings->name_count = names.len;
 }
 
+static Str find_etcd_address(const Invocation *invocation, const ServerSettings *settings)
+{
+    const char *given = invocation_text(invocation, "etcd-address");
+    if (given != NULL) {
+        return str_from_c(given);
+    }
+    for (uint32_t i = 0; i < settings->name_count; i++) {
+        Address client, peer;
+        Error err;
+        if (member_address_parse(settings->names[i], &client, &peer, &err)) {
+            return settings->names[i];
+        }
+    }
+    return STR_EMPTY;
+}
+
+bool server_etcd_address_read(const Invocation *invocation, bool may_be_none,
+                              ServerSettings *settings, Error *err)
+{
+    Address client, peer;
+    Str address = find_etcd_address(invocation, settings);
+    if (address.len == 0) {
+        return may_be_none ||
+               error_set(err, ERROR_INVALID,
+                         "--etcd-address is required: no --address is an IP address");
+    }
+    if (!member_address_parse(address, &client, &peer, err)) {
+        return error_wrap(err, "--etcd-address");
+    }
+    settings->etcd_address = address;
+    return true;
+}
+
 /* Members may also be separated by commas, as in etcdctl. */
 static uint32_t split_endpoints(const char **texts, uint32_t count, Str *out)
 {
@@ -137,5 +171,28 @@ bool server_etcd_read(const Invocation *invocation, bool is_complete, ServerSett
         }
         *files[i].path = path == NULL ? STR_EMPTY : file_absolute(arena, path);
     }
+    return true;
+}
+
+/* --endpoints names the etcd of an operator; --store etcd runs one here. */
+bool server_store_read(const Invocation *invocation, ServerSettings *settings, Error *err)
+{
+    bool runs_etcd = strcmp(invocation_text(invocation, "store"), "etcd") == 0;
+    if (!server_etcd_read(invocation, true, settings, err)) {
+        return false;
+    }
+    if (!runs_etcd) {
+        return invocation_text(invocation, "etcd-address") == NULL ||
+               error_set(err, ERROR_INVALID, "--etcd-address requires --store etcd");
+    }
+    if (settings->etcd_count > 0) {
+        return error_set(err, ERROR_INVALID,
+                         "--store etcd runs etcd on this machine; omit it to use the etcd at "
+                         "--endpoints");
+    }
+    if (!server_etcd_address_read(invocation, false, settings, err)) {
+        return false;
+    }
+    server_settings_use_own_etcd(invocation->arena, settings);
     return true;
 }

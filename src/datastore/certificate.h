@@ -3,6 +3,7 @@
  * must be restarted after a change of the CA. */
 #pragma once
 
+#include "net/tls.h"
 #include "pki/ca.h"
 #include "pki/renewal.h"
 
@@ -19,3 +20,7 @@ MUST_CHECK bool datastore_certificate_save(const Directory *directory, const Cre
 /* When the certificate is due for renewal. Fails if there is no certificate. */
 MUST_CHECK bool datastore_certificate_plan(const Directory *directory, int64_t now_ms,
                                            RenewalPlan *out, Error *err);
+/* TLS of a client of the datastore with this certificate, for "h2": creates `*tls`, or lets it use
+ * the files that are there now. */
+MUST_CHECK bool datastore_certificate_use(Loop *loop, const Directory *directory, TlsContext **tls,
+                                          Error *err);

@@ -107,7 +107,8 @@ static bool write_marker(LocalMember *member, Error *err)
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
     marker_print(&member->marker, &text);
     member->has_marker = true;
-    return directory_write(&member->directory, MARKER_FILE, buf_str(&text), true, err);
+    return directory_write(&member->directory, MARKER_FILE, buf_str(&text), true, err) &&
+           directory_share(&member->directory, MARKER_FILE, err);
 }
 
 static bool remove_marker(LocalMember *member, Error *err)
@@ -292,11 +293,13 @@ static bool start(LocalMember *member, const StartStep *step, Error *err)
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     const LocalMemberOptions *options = &member->options;
-    const char *path = member->directory.path;
+    const char *path = options->path;
+    const char *certificates = options->certificates == NULL ? path : options->certificates;
     EtcdCommand command = {
         .data_dir = arena_copy_c(&arena, arena_format(&arena, "%s/" DATA_DIRECTORY, path)),
-        .credential = arena_copy_c(&arena, arena_format(&arena, "%s/" DATASTORE_CREDENTIAL, path)),
-        .ca = arena_copy_c(&arena, arena_format(&arena, "%s/" DATASTORE_CA, path)),
+        .credential =
+            arena_copy_c(&arena, arena_format(&arena, "%s/" DATASTORE_CREDENTIAL, certificates)),
+        .ca = arena_copy_c(&arena, arena_format(&arena, "%s/" DATASTORE_CA, certificates)),
         .node = options->node,
         .client = options->client,
         .peer = options->peer,
@@ -508,6 +511,11 @@ bool local_member_new(const LocalMemberOptions *options, LocalMember **out, Erro
 {
     Directory directory;
     if (!directory_make(options->path, &directory, err)) {
+        return false;
+    }
+    /* etcd reaches its data, and the server the marker; other files in it are private. */
+    if (!directory_set_mode(&directory, 0711, err)) {
+        directory_close(&directory);
         return false;
     }
     LocalMember *member = memory_new(sizeof *member);

@@ -7,9 +7,9 @@
  *        v
  *     running -> checking ...        stopping -> stopped
  *
- * In its directory, besides the files of etcd_process.h and certificate.h:
+ * In its directory, besides the files of etcd_process.h:
  *
- *     member.json     the marker (start_plan.h)
+ *     member.json     the marker (start_plan.h), readable by all users
  *     data/           etcd's data directory
  *     removed/        the data of the most recently removed member */
 #pragma once
@@ -37,10 +37,10 @@ typedef enum LocalState {
 
 typedef struct LocalMemberOptions {
     Loop *loop;
-    /* Path of the datastore's directory, which contains the certificate. Borrowed, like the other
-     * pointers. */
+    /* Path of the datastore's directory. Borrowed, like the other pointers. */
     const char *path;
-    const char *program; /* path of etcd */
+    const char *certificates; /* path of the directory with the certificate; NULL: `path` */
+    const char *program;      /* path of etcd */
     Str node;
     Address client, peer; /* IP addresses to listen on */
     bool is_new_cluster;  /* this is the first member of a new cluster */

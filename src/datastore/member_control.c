@@ -45,6 +45,7 @@ struct MemberControl {
     bool is_continuous;
     bool is_round_pending; /* begin another round immediately after this one */
     int64_t began_ms;
+    bool is_responding, is_learner; /* the own member */
     uint64_t cluster_id, own, leader, index;
     Arena arena; /* data of the current round */
     EtcdMembers members;
@@ -74,6 +75,8 @@ MemberControlStatus member_control_status(const MemberControl *control)
 {
     return (MemberControlStatus){ .step = control->step,
                                   .error = control->error,
+                                  .is_responding = control->is_responding,
+                                  .is_learner = control->is_learner,
                                   .own = control->own,
                                   .leader = control->leader,
                                   .members = control->members.items,
@@ -446,10 +449,12 @@ static void own_status_received(void *context, Str response, const Error *err)
     if (err == NULL && !etcd_status_decode(&arena, response, &header, &status, &invalid)) {
         err = &invalid;
     }
+    control->is_responding = err == NULL;
     if (err != NULL) {
         fail_round(control, err);
         return;
     }
+    control->is_learner = status.is_learner;
     control->cluster_id = header.cluster_id;
     control->own = header.member_id;
     control->leader = status.leader;

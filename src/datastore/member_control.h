@@ -24,8 +24,10 @@ enum {
 typedef struct MemberControl MemberControl;
 
 typedef struct MemberControlStatus {
-    MemberStep step;   /* last step, or what is waited for */
-    const char *error; /* why the last round failed; empty if it succeeded */
+    MemberStep step;    /* last step, or what is waited for */
+    const char *error;  /* why the last round failed; empty if it succeeded */
+    bool is_responding; /* this server's member responded in the last round */
+    bool is_learner;    /* it was a learner then */
     uint64_t own, leader;
     const EtcdMember *members; /* as of the last round; may be NULL */
     uint32_t member_count;

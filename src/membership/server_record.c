@@ -10,6 +10,10 @@ static bool check_address(Str text, Error *err)
            (address.kind != ADDRESS_UNIX || error_set(err, ERROR_INVALID, "must be an address"));
 }
 
+DEFINE_ENUM_NAMES(
+    EtcdRole, etcd_role, [ETCD_ROLE_UNKNOWN] = "unknown", [ETCD_ROLE_NONE] = "none",
+    [ETCD_ROLE_DOWN] = "down", [ETCD_ROLE_LEARNER] = "learner", [ETCD_ROLE_VOTER] = "voter")
+
 static const RecordField server_fields[] = {
     { "name", RECORD_TEXT, RECORD_CHARS_AT(ServerRecord, name), .is_required = true,
       .check_text = node_name_check, .help = "name of its node" },
@@ -29,6 +33,12 @@ static const RecordField server_fields[] = {
       .help = "pin of the CA that issued its certificates" },
     { "version", RECORD_TEXT, RECORD_STR_AT(ServerRecord, version), .max = SERVER_VERSION_MAX,
       .help = "version of eden" },
+    { "etcd", RECORD_TEXT, RECORD_STR_AT(ServerRecord, etcd), .check_text = check_address,
+      .help = "IP address of its member of the datastore" },
+    { "etcd_role", RECORD_CHOICE, RECORD_ENUM_AT(ServerRecord, etcd_role, etcd_role),
+      .choices = "unknown|none|down|learner|voter", .help = "its member of the datastore" },
+    { "etcd_member", RECORD_TEXT, RECORD_CHARS_AT(ServerRecord, etcd_member),
+      .help = "ID of the member whose data it has" },
     { RECORD_UNKNOWN_AT(ServerRecord, unknown) },
     { 0 },
 };

@@ -2,6 +2,7 @@
  * them, and connect to any. Pure. */
 #pragma once
 
+#include "base/enum_names.h"
 #include "membership/node_record.h"
 
 enum {
@@ -9,7 +10,18 @@ enum {
     SERVER_CAS_MAX = 2,
     SERVER_RECORD_MAX = 64 << 10, /* maximum size in bytes */
     SERVER_VERSION_MAX = 128,     /* maximum length in bytes */
+    SERVER_MEMBER_ID = 16,        /* digits */
 };
+
+/* The member of the datastore that a server runs. */
+typedef enum EtcdRole {
+    ETCD_ROLE_UNKNOWN, /* the server does not know, or has no datastore of its own */
+    ETCD_ROLE_NONE,
+    ETCD_ROLE_DOWN, /* it does not respond */
+    ETCD_ROLE_LEARNER,
+    ETCD_ROLE_VOTER,
+} EtcdRole;
+DECLARE_ENUM_NAMES(EtcdRole, etcd_role)
 
 typedef struct ServerRecord {
     char name[NODE_NAME_MAX + 1];
@@ -22,9 +34,13 @@ typedef struct ServerRecord {
     uint32_t api_count;
     Pin cas[SERVER_CAS_MAX]; /* the CAs that it trusts and whose keys it has */
     uint32_t ca_count;
-    Pin issuer;    /* the CA that has issued its own certificates; zero: unknown */
-    Str version;   /* of eden */
-    Value unknown; /* fields that a newer server wrote */
+    Pin issuer;  /* the CA that has issued its own certificates; zero: unknown */
+    Str version; /* of eden */
+    /* IP address of the member of the datastore that it runs, if servers run the datastore. */
+    Str etcd;
+    EtcdRole etcd_role;
+    char etcd_member[SERVER_MEMBER_ID + 1]; /* the member whose data it has; empty: none */
+    Value unknown;                          /* fields that a newer server wrote */
 } ServerRecord;
 
 void server_record_print(const ServerRecord *record, Buf *out);

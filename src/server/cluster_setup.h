@@ -5,6 +5,7 @@
 #include "membership/node_record.h"
 #include "pki/credential.h"
 #include "server/create_cluster.h"
+#include "server/own_etcd_setup.h"
 #include "sys/file_lock.h"
 
 #define CREATE_LOCK "founding" /* in the agent's directory */
@@ -23,6 +24,7 @@ typedef struct ClusterSetup {
     bool has_state;     /* the agent's state was written */
     Str revocations;    /* updated list; empty: unchanged */
     Str others;         /* certificates of other trusted CAs; PEM */
+    OwnEtcdRun *etcd;   /* while the cluster is created; NULL: not its own */
 } ClusterSetup;
 
 /* Creates a key and the certificate of the node on this machine, as a file. */
@@ -57,6 +59,11 @@ MUST_CHECK bool setup_begin(ClusterSetup *setup, Error *err);
 MUST_CHECK bool setup_make_server(ClusterSetup *setup, Error *err);
 /* Creates the certificate and state of the agent of this machine. */
 MUST_CHECK bool setup_make_agent(ClusterSetup *setup, Error *err);
+/* Starts the first member of a new datastore, if the settings want one; it runs until the settings
+ * are written. */
+MUST_CHECK bool setup_start_etcd(ClusterSetup *setup, Error *err);
+/* Stops it: the agent starts it again. */
+MUST_CHECK bool setup_stop_etcd(ClusterSetup *setup, Error *err);
 /* Called after a failed step, so that this machine does not count as a node. */
 void setup_undo(ClusterSetup *setup);
 /* Writes the node to the store that `where` names, and replaces all content unless `keep` is set;

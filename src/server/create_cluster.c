@@ -7,6 +7,8 @@
 
 #include "base/log.h"
 #include "cluster/cluster_keys.h"
+#include "datastore/member_settings.h"
+#include "datastore/server_member.h"
 #include "membership/lost_settings.h"
 #include "membership/node_record.h"
 #include "net/plain_server.h"
@@ -99,6 +101,12 @@ bool setup_make_agent(ClusterSetup *setup, Error *err)
 void setup_undo(ClusterSetup *setup)
 {
     Error err;
+    if (setup->etcd != NULL) {
+        own_etcd_run_free(TAKE(setup->etcd));
+        if (!server_member_delete(setup->spec->state_dir, &err)) {
+            log_warning("cannot delete the data of etcd", LOG_C("error", err.text));
+        }
+    }
     if (setup->has_state && !directory_has(&setup->server, SERVER_SETTINGS_FILE) &&
         directory_has(&setup->agent, AGENT_STATE) &&
         !directory_remove(&setup->agent, AGENT_STATE, &err)) {
@@ -251,17 +259,25 @@ static bool is_member_of_other(ClusterSetup *setup)
            !str_eq(bundle, certificate_pem(&setup->arena, &ca.chain.items[0]));
 }
 
+/* A file that is missing is fine. */
+static bool remove_file(const Directory *directory, const char *name, Error *err)
+{
+    return directory_remove(directory, name, err) || err->kind == ERROR_NOT_FOUND;
+}
+
 bool setup_drop_leftover(const ClusterSetup *setup, Error *err)
 {
     if (!directory_write(&setup->server, CREATE_UNFINISHED, STR_EMPTY, true, err)) {
         return false;
     }
-    if (!directory_remove(&setup->server, SERVER_SETTINGS_FILE, err) &&
-        err->kind != ERROR_NOT_FOUND) {
+    if (!remove_file(&setup->server, SERVER_SETTINGS_FILE, err) ||
+        !remove_file(&setup->server, DATASTORE_SETTINGS, err) ||
+        !remove_file(&setup->server, DATASTORE_CA_KEY, err)) {
         return false;
     }
     directory_sync(&setup->server);
-    if (!directory_remove(&setup->agent, AGENT_STATE, err) && err->kind != ERROR_NOT_FOUND) {
+    if (!server_member_delete(setup->spec->state_dir, err) ||
+        !remove_file(&setup->agent, AGENT_STATE, err)) {
         return false;
     }
     directory_sync(&setup->agent);
@@ -283,7 +299,8 @@ static bool refuse_second(ClusterSetup *setup, Error *err)
     const char *store = arena_format(&setup->arena, "%s/" SERVER_DIRECTORY "/" SERVER_STORE "%c",
                                      setup->spec->state_dir, '\0')
                             .data;
-    if (is_cluster && setup->replaces_lost && !store_exists(store)) {
+    bool has_member = directory_has(&setup->server, DATASTORE_SETTINGS);
+    if (is_cluster && setup->replaces_lost && !has_member && !store_exists(store)) {
         return refuse_open(store, err);
     }
     if (is_cluster) {
@@ -365,6 +382,7 @@ void setup_init(ClusterSetup *setup, const ClusterSpec *spec)
 
 void setup_clear(ClusterSetup *setup)
 {
+    own_etcd_run_free(setup->etcd);
     credential_clear(&setup->ca);
     file_lock_release(&setup->lock);
     directory_close(&setup->server);
@@ -390,6 +408,30 @@ bool setup_open(ClusterSetup *setup, Error *err)
     return open_directories(setup, err) && take_lock(setup, err) && refuse_second(setup, err);
 }
 
+static bool prepare_etcd(ClusterSetup *setup, Error *err)
+{
+    const ServerSettings *settings = &setup->settings;
+    return own_etcd_make_ca(&setup->server, settings, setup->spec->now_ms, err) &&
+           own_etcd_prepare(&setup->server, settings, settings->etcd, settings->etcd_count,
+                            setup->spec->now_ms, err);
+}
+
+bool setup_start_etcd(ClusterSetup *setup, Error *err)
+{
+    return !server_settings_own_etcd(&setup->settings) ||
+           (setup_as_server(setup, prepare_etcd, err) &&
+            own_etcd_run_start(setup->spec->state_dir, &setup->etcd, err));
+}
+
+bool setup_stop_etcd(ClusterSetup *setup, Error *err)
+{
+    if (setup->etcd != NULL && !own_etcd_run_stop(setup->etcd, err)) {
+        return false;
+    }
+    own_etcd_run_free(TAKE(setup->etcd));
+    return true;
+}
+
 static bool make_ca(ClusterSetup *setup, Error *err)
 {
     return ca_make(&setup->arena, str_from_c(setup->settings.cluster), setup->spec->now_ms,
@@ -409,8 +451,8 @@ bool cluster_create(const ClusterSpec *spec, Pin *ca, Error *err)
     bool ok = setup_open(&setup, err) && setup_drop_leftover(&setup, err) &&
               setup_begin(&setup, err) && setup_as_server(&setup, make_ca, err) &&
               setup_as_server(&setup, setup_make_server, err) && setup_make_agent(&setup, err) &&
-              setup_as_server(&setup, write_new_store, err) &&
-              setup_as_server(&setup, setup_write_settings, err);
+              setup_start_etcd(&setup, err) && setup_as_server(&setup, write_new_store, err) &&
+              setup_stop_etcd(&setup, err) && setup_as_server(&setup, setup_write_settings, err);
     if (ok) {
         *ca = setup.ca.chain.items[0].pin;
     } else {

@@ -3,6 +3,8 @@
 #include <stdio.h>
 
 #include "cluster/cluster_keys.h"
+#include "datastore/member_settings.h"
+#include "datastore/server_member.h"
 #include "net/grpc_client.h"
 #include "rpc/access.h"
 #include "rpc/methods.h"
@@ -15,6 +17,7 @@
 enum {
     REQUEST_MS = 20 * 1000, /* for a request, including the connection */
     RETRY_MS = 2000,
+    PATH_SIZE = 512,
 };
 
 typedef struct ServerJoin {
@@ -143,7 +146,26 @@ static bool get_files(ServerJoin *join, Error *err)
 
 /* --- Files ----------------------------------------------------------------------------------- */
 
-static void choose_settings(ServerJoin *join, const ServerSettings *theirs)
+/* The servers run etcd. */
+static bool choose_etcd(const ServerSettings *own, Arena *arena, ServerSettings *out, Error *err)
+{
+    char program[PATH_SIZE];
+    if (own->etcd_count > 0 || own->etcd_ca.len > 0 || own->etcd_certificate.len > 0 ||
+        own->etcd_key.len > 0) {
+        return error_set(err, ERROR_INVALID,
+                         "the servers of this cluster run etcd themselves: omit --endpoints, "
+                         "--etcd-ca, --etcd-cert and --etcd-key");
+    }
+    if (own->etcd_address.len == 0) {
+        return error_set(err, ERROR_INVALID,
+                         "--etcd-address is required: no --address is an IP address");
+    }
+    out->etcd_address = own->etcd_address;
+    server_settings_use_own_etcd(arena, out);
+    return server_member_program(program, sizeof program, err);
+}
+
+static bool choose_settings(ServerJoin *join, const ServerSettings *theirs, Error *err)
 {
     const ServerSettings *own = &join->spec->spec.settings;
     ServerSettings settings = *theirs;
@@ -153,7 +175,11 @@ static void choose_settings(ServerJoin *join, const ServerSettings *theirs)
     settings.health = own->health;
     settings.names = own->names;
     settings.name_count = own->name_count;
-    if (own->etcd_count > 0) {
+    if (server_settings_own_etcd(theirs)) {
+        if (!choose_etcd(own, join->arena, &settings, err)) {
+            return false;
+        }
+    } else if (own->etcd_count > 0) {
         settings.etcd = own->etcd;
         settings.etcd_count = own->etcd_count;
     }
@@ -162,6 +188,7 @@ static void choose_settings(ServerJoin *join, const ServerSettings *theirs)
         own->etcd_certificate.len > 0 ? own->etcd_certificate : theirs->etcd_certificate;
     settings.etcd_key = own->etcd_key.len > 0 ? own->etcd_key : theirs->etcd_key;
     join->setup.settings = settings;
+    return true;
 }
 
 static bool read_settings(ServerJoin *join, Error *err)
@@ -171,9 +198,10 @@ static bool read_settings(ServerJoin *join, Error *err)
     if (!server_settings_read(join->arena, text, &theirs, err)) {
         return error_wrap(err, "the settings of the other server");
     }
-    choose_settings(join, &theirs);
-    return server_settings_use_etcd(&theirs) ||
-           error_set(err, ERROR_INVALID, "the store of the cluster is not in etcd");
+    if (!server_settings_use_etcd(&theirs)) {
+        return error_set(err, ERROR_INVALID, "the store of the cluster is not in etcd");
+    }
+    return choose_settings(join, &theirs, err);
 }
 
 /* Whether this machine reaches the store with these settings. */
@@ -210,13 +238,30 @@ static bool write_files(ServerJoin *join, Error *err)
 {
     for (uint32_t i = 0; i < BACKUP_FILES; i++) {
         Str content = join->files.contents[i];
-        if (i != BACKUP_SETTINGS && content.len > 0 &&
+        if (i != BACKUP_SETTINGS && i != BACKUP_DATASTORE && content.len > 0 &&
             !directory_write(&join->setup.server, backup_part_name((BackupPartKind)i), content,
                              true, err)) {
             return false;
         }
     }
     return true;
+}
+
+/* The certificate of the member that will be added for this server, and where the others are. */
+static bool prepare_etcd(ServerJoin *join, Error *err)
+{
+    const ClusterSetup *setup = &join->setup;
+    MemberSettings theirs;
+    if (!server_settings_own_etcd(&setup->settings)) {
+        return true;
+    }
+    return (member_settings_read(join->arena, join->files.contents[BACKUP_DATASTORE], &theirs,
+                                 err) ||
+            error_wrap(err, "the other server")) &&
+           directory_write(&setup->server, DATASTORE_CA_KEY,
+                           join->files.contents[BACKUP_DATASTORE_CA], true, err) &&
+           own_etcd_prepare(&setup->server, &setup->settings, theirs.endpoints,
+                            theirs.endpoint_count, setup->spec->now_ms, err);
 }
 
 /* Determines the signing CA; the other server has sent its pin. */
@@ -243,8 +288,8 @@ static bool load_ca(ServerJoin *join, Error *err)
 static bool make_server(ClusterSetup *setup, Error *err)
 {
     ServerJoin *join = (ServerJoin *)setup;
-    return check_store(join, err) && write_files(join, err) && load_ca(join, err) &&
-           setup_make_server(setup, err) && setup_write_settings(setup, err);
+    return prepare_etcd(join, err) && check_store(join, err) && write_files(join, err) &&
+           load_ca(join, err) && setup_make_server(setup, err) && setup_write_settings(setup, err);
 }
 
 /* --- Public API ------------------------------------------------------------------------------ */

@@ -6,7 +6,8 @@
 
 typedef struct ServerJoinSpec {
     /* State directory and user of the server, and its settings: where it listens, its names.
-     * Endpoints and files for etcd that are empty are those of the other server. */
+     * Endpoints and files for etcd that are empty are those of the other server. The address for
+     * etcd is used if the servers run etcd. */
     ClusterSpec spec;
     int64_t limit_ms; /* 0: no limit */
     /* Called when the reason for waiting changes; `is_denied`: an operator must add the server.

@@ -9,6 +9,7 @@
 #include "membership/ca_files.h"
 #include "membership/liveness.h"
 #include "pki/credential.h"
+#include "server/own_etcd.h"
 #include "server/own_files.h"
 #include "server/registration.h"
 #include "service/servers_message.h"
@@ -121,6 +122,8 @@ struct OtherServers {
     Peers *peers;
     Registration *registration;
     CaFetch *ca_fetch;
+    OwnEtcd *etcd; /* NULL: the servers do not run the datastore */
+    Error removal; /* why this is no longer a server */
 };
 
 /* The record that other servers and nodes see. */
@@ -128,7 +131,7 @@ static void describe(void *context, Arena *arena, ServerRecord *out)
 {
     const OtherServers *others = context;
     const OtherServersOptions *options = &others->options;
-    const ServerSettings *settings = options->settings;
+    const ServerSettings *settings = options->store->settings;
     const CertificateSet *trusted = &authority_cas(options->authority)->trusted;
     Str *rpc = ARENA_ARRAY(arena, Str, settings->name_count);
     Str *api = ARENA_ARRAY(arena, Str, settings->name_count);
@@ -147,14 +150,32 @@ static void describe(void *context, Arena *arena, ServerRecord *out)
         out->cas[out->ca_count++] = *ca;
         out->issuer = own_certificates_are_from(options->own, ca) ? *ca : out->issuer;
     }
+    own_etcd_describe(others->etcd, out);
 }
 
 /* The keys are no longer needed, and must not be found by the next user of this machine. */
-static void removed(void *context, const Error *err)
+static void drop_files(void *context)
 {
     const OtherServers *others = context;
     own_files_drop(others->options.directory);
-    others->options.removed(others->options.context, err);
+    others->options.removed(others->options.context, &others->removal);
+}
+
+static void removed(void *context, const Error *err)
+{
+    OtherServers *others = context;
+    others->removal = *err;
+    if (others->etcd != NULL) {
+        own_etcd_leave(others->etcd, drop_files, others);
+    } else {
+        drop_files(others);
+    }
+}
+
+static void etcd_changed(void *context)
+{
+    const OtherServers *others = context;
+    registration_update(others->registration);
 }
 
 OtherServers *other_servers_new(const OtherServersOptions *options)
@@ -163,18 +184,25 @@ OtherServers *other_servers_new(const OtherServersOptions *options)
     others->options = *options;
     others->started_ms = loop_wall_ms(options->cluster_store.loop);
     others->peers = peers_new(&(PeersOptions){ .cluster_store = options->cluster_store,
-                                               .server = str_from_c(options->settings->node),
+                                               .server = str_from_c(options->store->settings->node),
                                                .own = options->own,
                                                .cas = authority_cas(options->authority),
                                                .verify = options->verify,
                                                .context = options->context });
+    if (server_settings_own_etcd(options->store->settings)) {
+        others->etcd = own_etcd_new(&(OwnEtcdOptions){ .cluster_store = options->cluster_store,
+                                                       .store = options->store,
+                                                       .directory = options->directory,
+                                                       .changed = etcd_changed,
+                                                       .context = others });
+    }
     others->registration = registration_new(
         &(RegistrationOptions){ .cluster_store = options->cluster_store,
-                                .is_shared = server_settings_use_etcd(options->settings),
+                                .is_shared = server_settings_use_etcd(options->store->settings),
                                 .describe = describe,
                                 .removed = removed,
                                 .context = others },
-        str_from_c(options->settings->node));
+        str_from_c(options->store->settings->node));
     others->ca_fetch = ca_fetch_new(options->directory, options->authority, others->peers);
     ca_fetch_check(others->ca_fetch);
     return others;
@@ -190,6 +218,7 @@ void other_servers_stop(OtherServers *others)
 void other_servers_free(OtherServers *others)
 {
     if (others != NULL) {
+        own_etcd_free(others->etcd);
         ca_fetch_free(others->ca_fetch);
         registration_free(others->registration);
         peers_free(others->peers);
@@ -201,6 +230,7 @@ void other_servers_check(OtherServers *others)
 {
     if (others != NULL) {
         ca_fetch_check(others->ca_fetch);
+        own_etcd_check(others->etcd);
     }
 }
 
@@ -259,7 +289,7 @@ static Str find_session(Arena *arena, const OtherServers *others, Str node)
     Error err;
     if (entry == NULL ||
         !record_read(&alive_format, arena, entry->value, RECORD_STORED, &alive, &err) ||
-        str_eq_c(alive.server, others->options.settings->node)) {
+        str_eq_c(alive.server, others->options.store->settings->node)) {
         return STR_EMPTY;
     }
     return alive.server;

@@ -1,10 +1,10 @@
 /* Communication with the other servers of the cluster: announces this server, calls other servers,
- * and fetches CA keys from them. Loop thread only. */
+ * fetches CA keys from them, and runs the datastore together with them. Loop thread only. */
 #pragma once
 
 #include "membership/authority.h"
 #include "server/peers.h"
-#include "server/server_settings.h"
+#include "server/server_store.h"
 #include "service/session_service.h"
 #include "source/versions.h"
 
@@ -12,7 +12,7 @@ typedef struct OtherServers OtherServers;
 
 typedef struct OtherServersOptions {
     ClusterStore cluster_store;
-    const ServerSettings *settings;
+    const ServerStore *store;
     uint16_t rpc_port, api_port; /* that it listens on */
     const Directory *directory;  /* of its files */
     Authority *authority;
@@ -32,7 +32,8 @@ void other_servers_stop(OtherServers *others);
 void other_servers_free(OtherServers *others);
 DEFINE_AUTO(OtherServers, other_servers_free)
 
-/* Fetches missing CA keys. Called when keys are missing, and periodically. */
+/* Fetches missing CA keys, and renews the certificate of the datastore. Called when keys are missing,
+ * and periodically. */
 void other_servers_check(OtherServers *others);
 /* The CAs, or the certificates of this server, have changed. */
 void other_servers_certificates_changed(OtherServers *others);

@@ -1,6 +1,7 @@
 #include "server/own_files.h"
 
 #include "base/log.h"
+#include "datastore/member_settings.h"
 #include "membership/lost_settings.h"
 #include "server/cluster_setup.h"
 
@@ -101,10 +102,12 @@ static void open_present(const OwnFiles *files)
 /* The settings come last: without them there is no server, and nothing would be deleted. */
 void own_files_drop(const Directory *directory)
 {
-    static const char *const names[] = { SERVER_CA,   AUTHORITY_CA_NEXT, SOURCE_KEY,
-                                         "ssh_key",   "ssh_key.pub",     SERVER_SERVING,
-                                         SERVER_NODE, SETTINGS_COPY,     SERVER_SETTINGS_FILE };
+    static const char *const names[] = { SERVER_CA,     AUTHORITY_CA_NEXT,   SOURCE_KEY,
+                                         "ssh_key",     "ssh_key.pub",       SERVER_SERVING,
+                                         SERVER_NODE,   DATASTORE_CA_KEY,    DATASTORE_SETTINGS,
+                                         SETTINGS_COPY, SERVER_SETTINGS_FILE };
     Error err;
+    directory_remove_child(directory, DATASTORE_CERTIFICATES);
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         if (!directory_remove(directory, names[i], &err) && err.kind != ERROR_NOT_FOUND) {
             log_error("cannot delete a file of a removed server", LOG_C("error", err.text));

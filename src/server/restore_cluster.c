@@ -65,6 +65,7 @@ static void choose_settings(RestoreRun *restore)
     settings.etcd_ca = requested->etcd_ca;
     settings.etcd_certificate = requested->etcd_certificate;
     settings.etcd_key = requested->etcd_key;
+    settings.etcd_address = requested->etcd_address;
     restore->setup.settings = settings;
 }
 
@@ -367,6 +368,7 @@ static bool write_store(ClusterSetup *setup, Error *err)
     RestoreRun *restore = (RestoreRun *)setup;
     ServerSettings local = setup->settings;
     local.etcd_count = 0;
+    local.etcd_address = STR_EMPTY;
     return adopt_store(restore, err) && setup_write_store(setup, &local, true, err) &&
            (!server_settings_use_etcd(&setup->settings) || move_to_etcd(restore, &local, err));
 }
@@ -398,7 +400,8 @@ bool cluster_restore(Arena *arena, const RestoreSpec *spec, RestoreResult *out, 
         choose_settings(&restore);
         ok = setup_drop_leftover(setup, err) && setup_begin(setup, err) &&
              setup_as_server(setup, adopt_parts, err) && setup_make_agent(setup, err) &&
-             setup_as_server(setup, write_store, err) && setup_as_server(setup, finish, err);
+             setup_start_etcd(setup, err) && setup_as_server(setup, write_store, err) &&
+             setup_stop_etcd(setup, err) && setup_as_server(setup, finish, err);
     }
     if (ok) {
         out->settings = setup->settings;

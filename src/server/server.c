@@ -383,7 +383,7 @@ static void failed(void *context, const Error *err)
 static void open_others(Server *server)
 {
     server->others = other_servers_new(&(OtherServersOptions){ .cluster_store = cluster_of(server),
-                                                               .settings = &server->settings,
+                                                               .store = &server->opened,
                                                                .rpc_port = server_rpc_port(server),
                                                                .api_port = server_api_port(server),
                                                                .directory = &server->directory,

@@ -2,6 +2,7 @@
 #include "server/server_settings.h"
 
 #include "base/bug.h"
+#include "datastore/member_settings.h"
 #include "etcd/client.h"
 #include "lang/record.h"
 #include "net/plain_server.h"
@@ -77,6 +78,12 @@ static bool check_endpoint(Str text, Error *err)
     return etcd_endpoint_parse(text, &ignored, err);
 }
 
+static bool check_member_address(Str text, Error *err)
+{
+    Address client, peer;
+    return member_address_parse(text, &client, &peer, err);
+}
+
 static bool check_settings(const void *record, Error *err)
 {
     const ServerSettings *settings = record;
@@ -84,6 +91,10 @@ static bool check_settings(const void *record, Error *err)
                      settings->etcd_key.len > 0;
     if (settings->name_count == 0) {
         return error_set(err, ERROR_INVALID, "'names': must not be empty");
+    }
+    if (server_settings_own_etcd(settings) && server_settings_use_etcd(settings)) {
+        return error_set(err, ERROR_INVALID,
+                         "'etcd_address' and 'etcd_endpoints' exclude each other");
     }
     return !server_settings_use_etcd(settings) || has_files ||
            error_set(err, ERROR_INVALID,
@@ -127,6 +138,9 @@ static const RecordField settings_fields[] = {
       .help = "file with the client certificate for etcd" },
     { "etcd_key", RECORD_TEXT, RECORD_STR_AT(ServerSettings, etcd_key),
       .help = "file with the key of that certificate" },
+    { "etcd_address", RECORD_TEXT, RECORD_STR_AT(ServerSettings, etcd_address),
+      .check_text = check_member_address,
+      .help = "IP address on which this server runs a member of the datastore" },
     { "connections_per_address", RECORD_INT, RECORD_INT_AT(ServerSettings, per_address_max),
       .min = 1, .max = PER_ADDRESS_MAX, .help = "maximum number of connections from one address" },
     LIFETIME_FIELD("node_life_s", node_lifetime_ms, "lifetime of node certificates"),
@@ -188,6 +202,9 @@ void server_settings_print(const ServerSettings *settings, Buf *out)
 {
     ServerSettings printed = *settings;
     fill_limits(&printed, true);
+    if (server_settings_own_etcd(settings)) {
+        printed.etcd_count = 0;
+    }
     record_print_file(&settings_format, &printed, out);
 }
 
@@ -197,7 +214,24 @@ bool server_settings_read(Arena *arena, Str text, ServerSettings *out, Error *er
         return false;
     }
     fill_limits(out, false);
+    if (server_settings_own_etcd(out)) {
+        server_settings_use_own_etcd(arena, out);
+    }
     return true;
+}
+
+void server_settings_use_own_etcd(Arena *arena, ServerSettings *settings)
+{
+    Address client, peer;
+    Error err;
+    Str *endpoint = ARENA_NEW(arena, Str);
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    bool ok = member_address_parse(settings->etcd_address, &client, &peer, &err);
+    BUG_IF(!ok); /* it was checked */
+    address_format(&client, &text);
+    *endpoint = buf_str(&text);
+    settings->etcd = endpoint;
+    settings->etcd_count = 1;
 }
 
 /* --- Names ----------------------------------------------------------------------------------- */

@@ -32,6 +32,9 @@ typedef struct ServerSettings {
     const Str *etcd;
     uint32_t etcd_count;
     Str etcd_ca, etcd_certificate, etcd_key;
+    /* Where this server's own member of the datastore listens: an IP address. Then the other
+     * settings of etcd follow from it, and are not in the file. Empty: it has none. */
+    Str etcd_address;
     uint32_t per_address_max; /* connections per address; 0: default */
     /* Lifetimes of node certificates, including this one's, and of the API certificate; 0: the CA's
      * default. */
@@ -53,6 +56,14 @@ static inline bool server_settings_use_etcd(const ServerSettings *settings)
 {
     return settings->etcd_count > 0;
 }
+
+/* Whether that etcd consists of members that the servers themselves run. */
+static inline bool server_settings_own_etcd(const ServerSettings *settings)
+{
+    return settings->etcd_address.len > 0;
+}
+/* Sets `etcd` accordingly. */
+void server_settings_use_own_etcd(Arena *arena, ServerSettings *settings);
 
 /* Parses an endpoint of etcd: an address, optionally with "https://" before it, as etcdctl accepts
  * it. */

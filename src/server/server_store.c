@@ -2,6 +2,8 @@
 
 #include "base/log.h"
 #include "cluster/cluster_keys.h"
+#include "datastore/certificate.h"
+#include "datastore/member_settings.h"
 #include "etcd/etcd_store.h"
 #include "server/create_cluster.h"
 #include "sys/file.h"
@@ -37,6 +39,35 @@ static bool read_material(Arena *arena, const ServerSettings *settings, TlsMater
     return ok;
 }
 
+/* The certificate of the own member is renewed by this process. */
+static bool use_own_files(ServerStore *store, bool *changed, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
+    Sha256 sha;
+    Str text;
+    char digest[SHA256_HEX + 1];
+    arena_init(&arena, ARENA_UNLIMITED);
+    Str path = arena_format(&arena, "%s/" SERVER_DIRECTORY "/" DATASTORE_CERTIFICATES "%c",
+                            store->state_dir, '\0');
+    *changed = false;
+    if (!directory_open(path.data, &directory, err) ||
+        !directory_read(&directory, &arena, DATASTORE_CREDENTIAL, FILE_MAX, &text, err)) {
+        return false;
+    }
+    sha256_start(&sha);
+    sha256_add(&sha, text);
+    sha256_finish(&sha, digest);
+    if (strcmp(digest, store->material) == 0) {
+        return true;
+    }
+    *changed = datastore_certificate_use(store->loop, &directory, &store->tls, err);
+    if (*changed) {
+        memcpy(store->material, digest, sizeof store->material);
+    }
+    return *changed;
+}
+
 static bool use_files(ServerStore *store, bool *changed, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
@@ -45,6 +76,9 @@ static bool use_files(ServerStore *store, bool *changed, Error *err)
     char digest[SHA256_HEX + 1];
     arena_init(&arena, ARENA_UNLIMITED);
     *changed = false;
+    if (server_settings_own_etcd(store->settings)) {
+        return use_own_files(store, changed, err);
+    }
     if (!read_material(&arena, store->settings, &material, digest, err)) {
         return false;
     }
@@ -77,17 +111,45 @@ void server_store_reload(ServerStore *store)
 
 /* --- Opening --------------------------------------------------------------------------------- */
 
-static bool open_etcd(const StoreSettings *local, ServerStore *out, Error *err)
+/* Those of the settings; with an own member, also those of the others. */
+static bool find_endpoints(Arena *arena, const ServerStore *store, Str *out, uint32_t *count,
+                           Error *err)
 {
-    const ServerSettings *settings = out->settings;
-    Address endpoints[ETCD_ENDPOINTS_MAX];
-    EtcdStoreOptions options = { .endpoints = endpoints, .endpoint_count = settings->etcd_count };
-    bool changed;
-    if (!use_files(out, &changed, err)) {
+    const ServerSettings *settings = store->settings;
+    MemberSettings members;
+    Str text, path = arena_format(arena, "%s/" SERVER_DIRECTORY "/" DATASTORE_SETTINGS "%c",
+                                  store->state_dir, '\0');
+    *count = settings->etcd_count;
+    memcpy(out, settings->etcd, *count * sizeof *out);
+    if (!server_settings_own_etcd(settings)) {
+        return true;
+    }
+    if (!file_read(arena, path.data, MEMBER_SETTINGS_MAX, &text, err) ||
+        !member_settings_read(arena, text, &members, err)) {
         return false;
     }
-    for (uint32_t i = 0; i < settings->etcd_count; i++) {
-        if (!etcd_endpoint_parse(settings->etcd[i], &endpoints[i], err)) {
+    for (uint32_t i = 0; i < members.endpoint_count && *count < ETCD_ENDPOINTS_MAX; i++) {
+        if (!str_eq(members.endpoints[i], settings->etcd[0])) {
+            out[(*count)++] = members.endpoints[i];
+        }
+    }
+    return true;
+}
+
+static bool open_etcd(const StoreSettings *local, ServerStore *out, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    Str texts[ETCD_ENDPOINTS_MAX];
+    Address endpoints[ETCD_ENDPOINTS_MAX];
+    EtcdStoreOptions options = { .endpoints = endpoints };
+    bool changed;
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (!use_files(out, &changed, err) ||
+        !find_endpoints(&arena, out, texts, &options.endpoint_count, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < options.endpoint_count; i++) {
+        if (!etcd_endpoint_parse(texts[i], &endpoints[i], err)) {
             return false;
         }
     }
@@ -117,6 +179,7 @@ bool server_store_open(Loop *loop, const char *state_dir, const ServerSettings *
                        const StoreSettings *local, ServerStore *out, Error *err)
 {
     out->loop = loop;
+    out->state_dir = state_dir;
     out->settings = settings;
     if (server_settings_use_etcd(settings)) {
         if (open_etcd(local, out, err)) {

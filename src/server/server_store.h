@@ -8,7 +8,8 @@
 
 typedef struct ServerStore {
     Loop *loop;
-    const ServerSettings *settings; /* must be valid until it is closed */
+    const char *state_dir;
+    const ServerSettings *settings; /* both must be valid until it is closed */
     Store *store;
     TlsContext *tls; /* of connections to etcd; otherwise NULL */
     bool is_locked;

@@ -345,6 +345,17 @@ bool directory_remove(const Directory *directory, const char *name, Error *err)
            directory_error(err, errno, directory, name);
 }
 
+bool directory_share(const Directory *directory, const char *name, Error *err)
+{
+    int descriptor = openat(directory->descriptor, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    bool ok = descriptor >= 0 && fchmod(descriptor, 0644) == 0;
+    int code = errno;
+    if (descriptor >= 0) {
+        close(descriptor);
+    }
+    return ok || directory_error(err, code, directory, name);
+}
+
 static int64_t mtime_ns_of(const struct stat *status)
 {
     return status->st_mtim.tv_sec * INT64_C(1000000000) + status->st_mtim.tv_nsec;

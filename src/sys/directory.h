@@ -45,6 +45,8 @@ bool directory_is_exposed(const Directory *directory, const char *name);
  * may leave the old content, the new one or, on some file systems, an empty file. */
 MUST_CHECK bool directory_write(const Directory *directory, const char *name, Str text, bool sync,
                                 Error *err);
+/* Lets all users read the file, until it is written again. */
+MUST_CHECK bool directory_share(const Directory *directory, const char *name, Error *err);
 MUST_CHECK bool directory_remove(const Directory *directory, const char *name, Error *err);
 /* Removes the file if it was last changed or touched before `before_ns`; false if it was not
  * removed. */

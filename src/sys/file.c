@@ -190,6 +190,12 @@ bool file_is_directory(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+bool file_is_executable(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
+}
+
 bool file_is_rereadable(const char *path)
 {
     struct stat status;

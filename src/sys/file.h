@@ -49,6 +49,8 @@ bool file_is_on_tmpfs(const char *path);
  * in /tmp, for example, any user could after a restart. The file need not exist. */
 MUST_CHECK bool file_path_is_protected(Arena *arena, const char *path, Error *err);
 bool file_is_directory(const char *path);
+/* Whether it is a regular file that this process may execute. */
+bool file_is_executable(const char *path);
 /* Whether it can be read again later: neither a pipe nor "-", standard input. */
 bool file_is_rereadable(const char *path);
 /* Whether users other than root and the current user can write it: its owner, its group or all. */

@@ -57,7 +57,18 @@ static const char *find_list(const Tree *kernel, Arena *arena, Str groups)
     return NULL;
 }
 
-bool own_unit_count_others(const Tree *kernel, int64_t excluded, uint32_t *out, Error *err)
+static bool is_one_of(int64_t number, const int64_t *numbers, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (numbers[i] == number) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool own_unit_count_others(const Tree *kernel, const int64_t *excluded, uint32_t count,
+                           uint32_t *out, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -75,7 +86,8 @@ bool own_unit_count_others(const Tree *kernel, int64_t excluded, uint32_t *out, 
     *out = 0;
     while (str_split_next(&numbers, '\n', &line)) {
         int64_t number;
-        *out += str_to_i64(line, &number) && number != process_own_pid() && number != excluded;
+        *out += str_to_i64(line, &number) && number != process_own_pid() &&
+                !is_one_of(number, excluded, count);
     }
     return true;
 }

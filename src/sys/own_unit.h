@@ -12,8 +12,9 @@ bool own_unit_is_main_process(void);
  * is the root of proc and sys: "/" except in tests. */
 bool own_unit_is_outdated(const Tree *kernel);
 
-/* Counts the other processes in the cgroup of this one, except `excluded` (0: none): stopping the
- * unit may kill them. Processes in child cgroups are not counted: they belong to runs and survive
+/* Counts the other processes in the cgroup of this one, except those in `excluded` (0: none):
+ * stopping the unit may kill them. Processes in child cgroups are not counted: they belong to runs,
+ * or are etcd, and survive
  * (sys/detached_process.h). Fails if the kernel does not provide the list. */
-MUST_CHECK bool own_unit_count_others(const Tree *kernel, int64_t excluded, uint32_t *out,
-                                      Error *err);
+MUST_CHECK bool own_unit_count_others(const Tree *kernel, const int64_t *excluded, uint32_t count,
+                                      uint32_t *out, Error *err);

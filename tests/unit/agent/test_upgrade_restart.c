@@ -9,14 +9,15 @@ typedef struct Fixture {
     Scratch *scratch;
     Loop *loop;
     UpgradeRestart upgrade_restart;
-    int64_t server;
+    int64_t server, etcd;
     uint32_t ends;
 } Fixture;
 
-static int64_t server_pid(void *context)
+static void list_excluded(void *context, int64_t out[UPGRADE_RESTART_EXCLUDED])
 {
     const Fixture *f = context;
-    return f->server;
+    out[0] = f->server;
+    out[1] = f->etcd;
 }
 
 static void end(void *context)
@@ -31,7 +32,7 @@ static void begin(Fixture *f, bool is_restarted)
                          &(UpgradeRestartOptions){ .loop = f->loop,
                                                    .kernel = f->scratch->path,
                                                    .is_restarted = is_restarted,
-                                                   .server = server_pid,
+                                                   .excluded = list_excluded,
                                                    .due = end,
                                                    .context = f });
 }
@@ -107,11 +108,12 @@ static void running_children_are_waited_for(void **state)
     assert_int_equal(f->ends, 1);
 }
 
-static void its_server_is_not_waited_for(void **state)
+static void its_server_and_etcd_are_not_waited_for(void **state)
 {
     Fixture *f = *state;
     f->server = 42;
-    put_group(f, "42\n");
+    f->etcd = 43;
+    put_group(f, "42\n43\n");
     upgrade_restart_check(&f->upgrade_restart);
     loop_run(f->loop);
     assert_int_equal(f->ends, 1);
@@ -146,7 +148,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(an_agent_of_the_same_program_stays),    TEST(an_agent_without_children_restarts),
-        TEST(running_children_are_waited_for),       TEST(its_server_is_not_waited_for),
+        TEST(running_children_are_waited_for),       TEST(its_server_and_etcd_are_not_waited_for),
         TEST(it_stays_if_restarting_would_not_help), TEST(no_callback_after_stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

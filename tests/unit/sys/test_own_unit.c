@@ -16,7 +16,7 @@ static bool count(Scratch *s, int64_t kept, uint32_t *out, Error *err)
 {
     AUTO_CLEAR(Tree) kernel;
     assert_true(tree_open(s->path, &kernel, err));
-    return own_unit_count_others(&kernel, kept, out, err);
+    return own_unit_count_others(&kernel, &kept, 1, out, err);
 }
 
 static void assert_others(Scratch *s, int64_t kept, uint32_t expected)
