@@ -202,11 +202,6 @@ Str cluster_key_source_request(Arena *arena, Str prefix, Str name)
     return internal(arena, prefix, STR("source-request"), name);
 }
 
-Str cluster_key_source_request_all(Arena *arena, Str prefix)
-{
-    return internal_all(arena, prefix, STR("source-request"));
-}
-
 Str cluster_key_source_proposal(Arena *arena, Str prefix, Str name)
 {
     return internal(arena, prefix, STR("source-proposal"), name);
@@ -270,11 +265,6 @@ Str cluster_key_access_token_grants(Arena *arena, Str prefix)
 Str cluster_key_user_certificate_grants(Arena *arena, Str prefix)
 {
     return internal(arena, prefix, STR("grants"), STR("user-certificate"));
-}
-
-Str cluster_key_grants_all(Arena *arena, Str prefix)
-{
-    return internal_all(arena, prefix, STR("grants"));
 }
 
 Str cluster_key_browser(Arena *arena, Str prefix, Str credential, Str hash)

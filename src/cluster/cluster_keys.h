@@ -73,7 +73,6 @@ Str cluster_key_source_all(Arena *arena, Str prefix);
 Str cluster_key_source_status(Arena *arena, Str prefix, Str name);
 Str cluster_key_source_status_all(Arena *arena, Str prefix);
 Str cluster_key_source_request(Arena *arena, Str prefix, Str name);
-Str cluster_key_source_request_all(Arena *arena, Str prefix);
 Str cluster_key_source_proposal(Arena *arena, Str prefix, Str name);
 Str cluster_key_source_proposal_all(Arena *arena, Str prefix);
 Str cluster_key_source_secrets(Arena *arena, Str prefix, Str name);
@@ -89,7 +88,6 @@ Str cluster_key_user_certificate_all(Arena *arena, Str prefix);
  * it. */
 Str cluster_key_access_token_grants(Arena *arena, Str prefix);
 Str cluster_key_user_certificate_grants(Arena *arena, Str prefix);
-Str cluster_key_grants_all(Arena *arena, Str prefix);
 /* A browser session, by its credential and the hash of its secret. */
 Str cluster_key_browser(Arena *arena, Str prefix, Str credential, Str hash);
 /* all sessions of one credential */

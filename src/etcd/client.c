@@ -501,11 +501,6 @@ bool etcd_client_is_ready(const EtcdClient *client)
     return client->is_ready;
 }
 
-uint32_t etcd_client_endpoint(const EtcdClient *client)
-{
-    return client->link == NULL ? client->balancer.next : client->link->endpoint;
-}
-
 const char *etcd_client_last_error(const EtcdClient *client)
 {
     return client->last_error;

@@ -60,7 +60,5 @@ void etcd_client_report_failure(EtcdClient *client, const Error *why);
 void etcd_client_set_endpoints(EtcdClient *client, const Address *endpoints, uint32_t count);
 
 bool etcd_client_is_ready(const EtcdClient *client);
-/* The endpoint that is connected or being tried. */
-uint32_t etcd_client_endpoint(const EtcdClient *client);
 /* Why the last member could not be used; empty if there was no failure. */
 const char *etcd_client_last_error(const EtcdClient *client);

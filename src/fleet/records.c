@@ -271,17 +271,6 @@ Order fleet_run_order(const FleetRun *run)
     return order;
 }
 
-static int compare_target(const void *a, const void *b)
-{
-    return str_compare(*(const Str *)a, *(const Str *)b);
-}
-
-bool fleet_run_has_target(const FleetRun *run, Str node)
-{
-    return run->target_count > 0 &&
-           bsearch(&node, run->targets, run->target_count, sizeof(Str), compare_target) != NULL;
-}
-
 void fleet_run_print(const FleetRun *run, Buf *out)
 {
     record_print(&run_format, run, out);

@@ -159,8 +159,6 @@ typedef struct FleetRun {
 
 /* Returns the order for one target. Borrows strings of the run. */
 Order fleet_run_order(const FleetRun *run);
-/* Whether the name is a target. */
-bool fleet_run_has_target(const FleetRun *run, Str node);
 
 void fleet_run_print(const FleetRun *run, Buf *out);
 /* Strings are in the arena, or point into the text. Fails with ERROR_INVALID. */

@@ -56,7 +56,7 @@ static void look_up(Str name)
     for (size_t i = 0; i < COUNT_OF(natives); i++) {
         if (natives[i] != NULL) {
             AUTO_CLEAR(Buf) out = buf_make(1 << 16);
-            native_describe(natives[i], i == 0, &out);
+            native_put_signature(natives[i], i == 0, &out);
             BUG_IF(out.overflow || str_find(buf_str(&out), name, 0) == STR_NOT_FOUND);
         }
     }

@@ -55,8 +55,8 @@ static void check_run(const FleetRun *run)
     Order order = fleet_run_order(run);
     check_order(&order);
     BUG_IF(run->target_count > FLEET_TARGETS_MAX);
-    for (uint32_t i = 0; i < run->target_count; i++) {
-        BUG_IF(!fleet_run_has_target(run, run->targets[i]));
+    for (uint32_t i = 1; i < run->target_count; i++) {
+        BUG_IF(str_compare(run->targets[i - 1], run->targets[i]) >= 0);
     }
 }
 

@@ -295,33 +295,3 @@ void native_put_signature(const Native *native, bool without_first, Buf *out)
     }
     buf_put_c(out, separator[0] == '(' ? "()" : ")");
 }
-
-/* Prefixes the first line of `text` with `lead` and the others with as many spaces. */
-static void put_lines(const char *lead, const char *text, Buf *out)
-{
-    Str rest = str_from_c(text);
-    Str line;
-    bool first = true;
-    while (str_split_next(&rest, '\n', &line)) {
-        if (rest.len == 0 && line.len == 0 && !first) {
-            return; /* the final line end */
-        }
-        if (first) {
-            buf_put_c(out, lead);
-        } else {
-            buf_put_repeat(out, ' ', strlen(lead));
-        }
-        buf_put(out, line);
-        buf_put_char(out, '\n');
-        first = false;
-    }
-}
-
-void native_describe(const Native *native, bool without_first, Buf *out)
-{
-    native_put_signature(native, without_first, out);
-    buf_put_char(out, '\n');
-    put_lines("    ", native->help, out);
-    put_lines("    ", native->example, out);
-    put_lines("    -> ", native->output, out);
-}

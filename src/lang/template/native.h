@@ -106,12 +106,3 @@ bool value_call(Render *r, Value callee, const Args *args, Value *out);
 /* "indent(width=4, first=false, blank=false)". `without_first` omits the filtered value, which is
  * not written in the call; a name without further parameters has no parentheses. */
 void native_put_signature(const Native *native, bool without_first, Buf *out);
-
-/* Signature, help, example and its output, in that order, each on separate lines:
- *
- *     indent(width=4, first=false, blank=false)
- *         Indents every line except the first and blank ones, by spaces or a string.
- *         {{ 'a\nb' | indent(2) }}
- *         -> a
- *              b */
-void native_describe(const Native *native, bool without_first, Buf *out);

@@ -71,18 +71,8 @@ static void a_row_describes_itself(void **state)
     assert_str(signature(global_find(STR("joiner")), false, &text), "joiner(sep=', ')");
     assert_str(signature(global_find(STR("cycler")), false, &text), "cycler(...)");
 
-    static const Native row = { .name = "twice",
-                                .params = { { "value" }, { "times", "2" } },
-                                .help = "Says it twice.",
-                                .example = "{{ 'a' | twice }}",
-                                .output = "a\na\n" };
-    buf_reset(&text);
-    native_describe(&row, true, &text);
-    assert_str(buf_str(&text), "twice(times=2)\n"
-                               "    Says it twice.\n"
-                               "    {{ 'a' | twice }}\n"
-                               "    -> a\n"
-                               "       a\n");
+    static const Native row = { .name = "twice", .params = { { "value" }, { "times", "2" } } };
+    assert_str(signature(&row, true, &text), "twice(times=2)");
 }
 
 int main(void)
