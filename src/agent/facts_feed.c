@@ -11,7 +11,7 @@
 #include "lang/json.h"
 #include "rpc/session_message.h"
 #include "sys/machine.h"
-#include "sys/network_watch.h"
+#include "sys/network.h"
 #include "sys/path_watch.h"
 #include "sys/sha256.h"
 #include "sys/worker.h"

@@ -7,7 +7,6 @@
 #include "sys/file.h"
 #include "sys/overlay.h"
 #include "sys/process.h"
-#include "sys/scratch_process.h"
 
 /* --- --resume: runs interrupted by a reboot -------------------------------------------------- */
 
@@ -157,7 +156,7 @@ static int run_try(Invocation *invocation, const RunConfig *config)
     RunConfig sandboxed = *config;
     sandboxed.no_reboot = true; /* a reboot would affect the real machine */
     TryRun attempt = { invocation, &sandboxed };
-    return scratch_process_run(run_inside, &attempt, &code, &err)
+    return overlay_process_run(run_inside, &attempt, &code, &err)
                ? code
                : report_try_error(invocation, &err);
 }

@@ -73,3 +73,13 @@ void overlay_refresh(const Overlay *overlay);
 /* Lists what differs from outside, sorted by path. A directory that merely contains changes is not
  * listed. */
 MUST_CHECK bool overlay_changes(Overlay *overlay, Arena *arena, OverlayChanges *out, Error *err);
+
+/* Calls `function` in a child process, which may enter an overlay, with an empty directory that is
+ * removed afterwards, and waits for it. The caller must have no threads. The return value becomes
+ * `*code`; a child killed by signal N gives 128 + N. The child is in a separate PID namespace, so
+ * all its descendants are killed when it exits; this requires root.
+ *
+ * SIGINT, SIGTERM and SIGHUP are passed to the child, where they are blocked until it opens them
+ * (sys/signals.h), while this process continues to wait. */
+MUST_CHECK bool overlay_process_run(int (*function)(void *context, const char *directory),
+                                    void *context, int *code, Error *err);
