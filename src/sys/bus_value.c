@@ -70,19 +70,22 @@ bool bus_boolean(const BusValue *value)
 
 /* --- To messages ----------------------------------------------------------------------------- */
 
+/* A number as libsystemd reads and appends it; the names are the type codes. */
+typedef union Basic {
+    uint8_t y;
+    int b;
+    int16_t n;
+    uint16_t q;
+    int32_t i;
+    uint32_t u;
+    int64_t x;
+    uint64_t t;
+    double d;
+} Basic;
+
 static int append_number(const BusLibrary *library, sd_bus_message *message, const BusValue *value)
 {
-    union {
-        uint8_t y;
-        int b;
-        int16_t n;
-        uint16_t q;
-        int32_t i;
-        uint32_t u;
-        int64_t x;
-        uint64_t t;
-        double d;
-    } room;
+    Basic room;
     switch (value->type) {
     case 'y': room.y = (uint8_t)value->integer; break;
     case 'b': room.b = value->boolean; break;
@@ -154,17 +157,7 @@ typedef struct Decoder {
 
 static int read_number(Decoder *decoder, BusValue *out)
 {
-    union {
-        uint8_t y;
-        int b;
-        int16_t n;
-        uint16_t q;
-        int32_t i;
-        uint32_t u;
-        int64_t x;
-        uint64_t t;
-        double d;
-    } room = { 0 };
+    Basic room = { 0 };
     int result = decoder->library->sd_bus_message_read_basic(decoder->message, out->type, &room);
     switch (out->type) {
     case 'y': out->integer = room.y; break;

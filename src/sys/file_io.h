@@ -47,10 +47,10 @@ typedef struct NewFile {
 
 /* Creates the temporary file, with the mode of an ordinary new file, unlike mkstemp. */
 bool new_file_open(int directory, const char *name, mode_t mode, NewFile *out);
-/* The steps of publishing; the first implies that content is on disk before its name, so that a
- * crash never leaves the name with an empty file. */
 typedef enum NewFileFlags {
-    NEW_FILE_SYNC = 1 << 0,     /* durable on return */
+    /* Durable on return. The content is on disk before the name, so that a crash cannot leave the
+     * name with an empty file. */
+    NEW_FILE_SYNC = 1 << 0,
     NEW_FILE_EXCLUSIVE = 1 << 1 /* EEXIST if the name exists */
 } NewFileFlags;
 bool new_file_publish(NewFile *file, unsigned flags);
