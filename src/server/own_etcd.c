@@ -124,8 +124,9 @@ static void on_step(void *context, const MemberControlStatus *status)
     MemberReason reason = status->step.reason;
     bool is_new = etcd->step.reason != reason || etcd->step.action != status->step.action;
     etcd->step = status->step;
+    /* Without a wanted server, this one has not announced itself yet. */
     if (is_new && status->error[0] == '\0' && reason != MEMBER_NOT_LEADER &&
-        reason != MEMBER_NO_LEADER &&
+        reason != MEMBER_NO_LEADER && reason != MEMBER_NONE_WANTED &&
         (status->step.action == MEMBER_WAIT || status->step.action == MEMBER_REFUSE)) {
         log_info("the members of the datastore are not changed",
                  LOG_C("reason", member_reason_text(reason)));

@@ -1,14 +1,18 @@
 """Servers that run the datastore themselves: etcd as a child of their agents."""
 
 import fcntl
+import itertools
 import json
 import os
+import pathlib
 import shlex
 import shutil
 import signal
 import socket
 import ssl
 import struct
+import tempfile
+import threading
 
 import daemons
 import etcd
@@ -227,6 +231,29 @@ def test_a_lost_certificate_is_issued_again_without_a_restart_of_etcd(first):
     assert first.etcd() == before
 
 
+def test_started_by_root_etcd_runs_as_the_user_of_the_server(eden_path):
+    if os.geteuid() != 0:
+        pytest.fail("only root can start it as another user")
+    with tempfile.TemporaryDirectory() as path:
+        folder = pathlib.Path(path)
+        folder.chmod(0o711)
+        shutil.copy(etcd.PROGRAM, folder / "etcd")  # other users may not enter the directory of the build
+        paths = {"PATH": f"{folder}:/usr/bin:/bin"}
+        one = Server(eden_path, folder, 1)
+        try:
+            one.eden("init", "--store", "etcd", "--user", "nobody", "--state-dir", one.state, *one.addresses,
+                     env=paths)
+            one.start(env=paths)
+            wait_until(one.answers, "it serves")
+            user = (one.state / "server").stat().st_uid
+            assert user != 0 and os.stat(f"/proc/{one.etcd()}").st_uid == user
+            assert (one.state / "datastore").stat().st_uid == 0
+            assert (one.state / "datastore/data").stat().st_uid == user
+            wait_until(lambda: list(one.roles().values()) == ["voter"], "the server knows its member")
+        finally:
+            one.close()
+
+
 def test_a_new_cluster_grows_to_three_members(three):
     first, second, third = three
     ca = {(server.state / "server/datastore-ca.pem").read_bytes() for server in three}
@@ -290,7 +317,8 @@ def test_a_server_that_is_lost_is_removed_and_returns_with_new_data(three):
     assert get(third, "/test/x") == "kept"
 
 
-def test_a_cluster_on_etcd_of_its_own_is_restored(first, eden_path, tmp_path):
+@pytest.mark.parametrize("kind", ["file", "etcd"])
+def test_a_cluster_on_etcd_of_its_own_is_restored(first, eden_path, tmp_path, kind):
     put(first, "/test/x", "kept")
     backup = tmp_path / "blue.backup"
     first.call("backup", "create", backup)
@@ -298,9 +326,41 @@ def test_a_cluster_on_etcd_of_its_own_is_restored(first, eden_path, tmp_path):
     other = Server(eden_path, tmp_path / "other", 9)
     try:
         other.eden("backup", "restore", backup, "--user", "root", "--state-dir", other.state, "--name", "s9",
-                   *other.addresses)
-        assert (other.state / "server/store/store.db").exists()
+                   "--store", kind, *other.addresses, env=PATHS)
+        assert (other.state / "server/store/store.db").exists() == (kind == "file")
         other.start_and_wait()
         assert get(other, "/test/x") == "kept"
+        if kind == "etcd":
+            other.wait_for_roles(s9="voter")
+            before = (first.state / "server/datastore-ca.pem").read_bytes()
+            assert (other.state / "server/datastore-ca.pem").read_bytes() != before
     finally:
         other.close()
+
+
+def test_no_acknowledged_write_is_lost_when_a_server_fails(three):
+    first, second, third = three
+    written, is_over = [], threading.Event()
+
+    def write():
+        for number in itertools.count():
+            if is_over.is_set():
+                return
+            if third.call("put", f"/test/write-{number}", str(number), check=False).returncode == 0:
+                written.append(number)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for lost in (first, second):
+            before = len(written)
+            wait_until(lambda: len(written) > before + 5, "something is written")
+            lost.lose_power()
+            during = len(written)
+            wait_until(lambda: len(written) > during + 5, f"something is written without {lost.name}")
+            lost.start_and_wait()
+            third.wait_for_roles(s1="voter", s2="voter", s3="voter")
+    finally:
+        is_over.set()
+        writer.join()
+    assert all(get(first, f"/test/write-{number}") == number for number in written)
