@@ -36,6 +36,13 @@ static bool has_member(const DatastoreSupervisor *supervisor)
     return has_file(supervisor, DATASTORE_SETTINGS) && has_file(supervisor, SERVER_SETTINGS);
 }
 
+/* A removed server deletes all of these; one of them alone may only be lost. */
+static bool is_removed(const DatastoreSupervisor *supervisor)
+{
+    return !has_file(supervisor, DATASTORE_SETTINGS) && !has_file(supervisor, SERVER_SETTINGS) &&
+           !has_file(supervisor, DATASTORE_CA_KEY);
+}
+
 static void start(DatastoreSupervisor *supervisor)
 {
     Error err;
@@ -66,7 +73,7 @@ void datastore_supervisor_check(DatastoreSupervisor *supervisor)
 {
     bool is_stopping = supervisor->member != NULL &&
                        server_member_status(supervisor->member).state >= LOCAL_STOPPING;
-    if (supervisor->member != NULL && (is_stopping || !has_member(supervisor))) {
+    if (supervisor->member != NULL && (is_stopping || is_removed(supervisor))) {
         stop(supervisor);
     } else if (supervisor->member == NULL && has_member(supervisor)) {
         start(supervisor);

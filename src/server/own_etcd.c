@@ -243,7 +243,8 @@ static void update_endpoints(OwnEtcd *etcd)
     Endpoints endpoints = { .count = 0 };
     Error err;
     list_endpoints(etcd, &endpoints);
-    if (is_same_list(&endpoints, &etcd->endpoints)) {
+    if (is_same_list(&endpoints, &etcd->endpoints) &&
+        directory_has(etcd->options.directory, DATASTORE_SETTINGS)) {
         return;
     }
     if (!write_endpoints(etcd, &endpoints, &err)) {

@@ -231,6 +231,15 @@ def test_a_lost_certificate_is_issued_again_without_a_restart_of_etcd(first):
     assert first.etcd() == before
 
 
+@pytest.mark.parametrize("name", ["server.json", "datastore.json"])
+def test_a_lost_settings_file_is_restored_without_a_restart_of_etcd(first, name):
+    before, path = first.etcd(), first.state / "server" / name
+    path.unlink()
+    wait_until(path.exists, f"{name} is there again")
+    first.wait_for_roles(s1="voter")
+    assert first.etcd() == before
+
+
 def test_started_by_root_etcd_runs_as_the_user_of_the_server(eden_path):
     if os.geteuid() != 0:
         pytest.fail("only root can start it as another user")
