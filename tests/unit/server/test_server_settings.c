@@ -94,6 +94,12 @@ static void invalid_settings_are_rejected(void **state)
         { ETCD("/run/etcd.sock"), "'/run/etcd.sock' is not an endpoint" },
         { ETCD("10.0.0.5:0"), "'10.0.0.5:0' is not an endpoint" },
         { START ",\"etcd_endpoints\":[\"etcd1\"]}", "requires 'etcd_ca'" },
+        { START ",\"etcd_address\":\"fd00::5\"}", NULL },
+        { START ",\"etcd_address\":\"s1\"}", "'s1' is not an IP address" },
+        { START ",\"etcd_address\":\"0.0.0.0\"}", "'0.0.0.0' is not an IP address" },
+        { START ",\"etcd_address\":\"10.0.0.5:2379\"}", "is not an IP address" },
+        { START ",\"etcd_address\":\"10.0.0.5\",\"etcd_endpoints\":[\"etcd1\"]}",
+          "exclude each other" },
         { "{}", "format" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -135,11 +141,29 @@ static void every_limit_of_nodes_can_be_set(void **state)
     assert_true(str_find(buf_str(&text), STR("node_results_bytes"), 0) == STR_NOT_FOUND);
 }
 
+static void endpoints_of_an_own_etcd_follow_from_its_address(void **state)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    ServerSettings settings;
+    Error err;
+    const Str text = STR(START ",\"etcd_address\":\"fd00::5\"}");
+    assert_true(server_settings_read(&arena, text, &settings, &err));
+    assert_true(server_settings_own_etcd(&settings) && server_settings_use_etcd(&settings));
+    assert_int_equal(settings.etcd_count, 1);
+    assert_str(settings.etcd[0], "[fd00::5]:2379");
+    Buf printed = buf_make_in(&arena, BUF_UNLIMITED);
+    server_settings_print(&settings, &printed);
+    assert_true(str_find(buf_str(&printed), STR("etcd_endpoints"), 0) == STR_NOT_FOUND);
+    assert_true(server_settings_read(&arena, buf_str(&printed), &settings, &err));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settings_survive_a_round_trip),
         cmocka_unit_test(endpoints_of_etcd_have_a_default_port),
+        cmocka_unit_test(endpoints_of_an_own_etcd_follow_from_its_address),
         cmocka_unit_test(invalid_settings_are_rejected),
         cmocka_unit_test(every_limit_of_nodes_can_be_set),
     };
