@@ -80,7 +80,7 @@ static void its_exit_is_reported_even_if_sigchld_was_ignored(void **state)
 static void its_signal_is_reported(void **state)
 {
     Fixture *f = *state;
-    start_script(f, "sleep 100");
+    start_script(f, "exec sleep 100");
     assert_true(child_pid(f->child) > 1);
     child_terminate(f->child);
     world_run(&f->world);
@@ -121,7 +121,7 @@ static void a_missing_program_cannot_be_started(void **state)
 static void a_child_exits_with_its_owner(void **state)
 {
     Fixture *f = *state;
-    start_script(f, "sleep 100");
+    start_script(f, "exec sleep 100");
     pid_t pid = child_pid(f->child);
     child_free(TAKE(f->child));
     assert_int_equal(kill(pid, 0), -1);
