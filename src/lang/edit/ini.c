@@ -256,7 +256,22 @@ static bool is_requested_option(const Ini *ini, const Line *line)
            str_eq(line->name, ini->request->option);
 }
 
-/* Whether the option in line `pos` has the requested value. */
+/* The line after the option on line `pos` and its continuation lines. Comments between these belong
+ * to the option: without it, the lines below them would be something else. */
+static uint32_t option_end(const Ini *ini, uint32_t pos)
+{
+    uint32_t end = pos + 1;
+    for (uint32_t i = end; i < ini->lines.len; i++) {
+        if (ini->lines.items[i].kind == LINE_CONTINUATION) {
+            end = i + 1;
+        } else if (ini->lines.items[i].kind != LINE_OTHER) {
+            break;
+        }
+    }
+    return end;
+}
+
+/* Whether the option on line `pos` has the requested value. */
 static bool has_requested_value(const Ini *ini, uint32_t pos)
 {
     const Line *line = &ini->lines.items[pos];
@@ -267,9 +282,10 @@ static bool has_requested_value(const Ini *ini, uint32_t pos)
     (void)next_value_line(&rest, &expected);
     bool same =
         str_eq(str_trim(str_slice(line->text, line->value, value_end(ini, line))), expected);
-    while (same && ++pos < ini->lines.len && ini->lines.items[pos].kind == LINE_CONTINUATION) {
-        same = next_value_line(&rest, &expected) &&
-               str_eq(str_trim(ini->lines.items[pos].text), expected);
+    for (uint32_t end = option_end(ini, pos); same && ++pos < end;) {
+        same = ini->lines.items[pos].kind == LINE_OTHER ||
+               (next_value_line(&rest, &expected) &&
+                str_eq(str_trim(ini->lines.items[pos].text), expected));
     }
     return same && rest.len == 0;
 }
@@ -290,15 +306,6 @@ static bool is_commented_option(const Ini *ini, const Line *line)
 }
 
 /* --- Editing -------------------------------------------------------------------------------- */
-
-/* The line after the option in line `pos`. */
-static uint32_t option_end(const Ini *ini, uint32_t pos)
-{
-    do {
-        pos++;
-    } while (pos < ini->lines.len && ini->lines.items[pos].kind == LINE_CONTINUATION);
-    return pos;
-}
 
 static void remove_option(Ini *ini, uint32_t pos)
 {

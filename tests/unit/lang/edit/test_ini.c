@@ -182,6 +182,14 @@ static void other_separators(void **state)
           { "y:1\n", request, "y:1\nx:http://a\n" });
 }
 
+static void comments_between_continuation_lines_belong_to_the_value(void **state)
+{
+    CHECK({ "[a]\nx = 1\n# c\n  2\n", SET("a", "x", "5"), "[a]\nx = 5\n" },
+          { "[a]\nx = 1\n# c\n  2\n# d\n", SET("a", "x", "1\n2"), NULL },
+          { "[a]\nx = 1\n# c\n  2\n# d\n", SET("a", "x", "1"), "[a]\nx = 1\n# d\n" },
+          { "[a]\nx =\n ; c\n [b]\ny = 1\n", GONE("a", "x"), "[a]\ny = 1\n" });
+}
+
 static void unusual_texts_are_preserved(void **state)
 {
     CHECK({ "[a]\r\nx=1\r\n", SET("a", "x", "2"), "[a]\r\nx=2\r\n" },
@@ -256,6 +264,7 @@ int main(void)
         cmocka_unit_test(inline_comments_are_supported_on_request),
         cmocka_unit_test(options_without_a_value),
         cmocka_unit_test(other_separators),
+        cmocka_unit_test(comments_between_continuation_lines_belong_to_the_value),
         cmocka_unit_test(unusual_texts_are_preserved),
         cmocka_unit_test(unrepresentable_values_are_rejected),
     };
