@@ -316,7 +316,7 @@ bool local_run_events(const Directory *agent, const LocalRun *run, Arena *arena,
         *out = STR_EMPTY;
         return err->kind == ERROR_NOT_FOUND;
     }
-    *out = str_slice(*out, 0, run_events_scan(*out).whole);
+    *out = str_slice(*out, 0, run_events_scan(*out).valid_len);
     return true;
 }
 

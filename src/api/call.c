@@ -402,7 +402,7 @@ bool call_may_start(const ApiCall *call)
 }
 
 /* No caller may take all slots. Callers on the Unix socket are exempt: they are trusted. */
-static bool caller_has_room(ApiCall *call)
+static bool caller_may_stream(ApiCall *call)
 {
     if (call->is_local || route_is_public(call->row)) {
         return true;
@@ -441,7 +441,7 @@ bool call_begin(ApiCall *call, const char *content_type, const CallStream *strea
         call_refuse_busy(call);
         return false;
     }
-    if (!caller_has_room(call)) {
+    if (!caller_may_stream(call)) {
         return false;
     }
     call_load(call)->calls--;

@@ -68,8 +68,8 @@ static bool identify_certificate(const ApiSettings *settings, const TlsPeer *pee
                                       err);
 }
 
-/* A browser sends the cookie even with requests from other sites' pages; only pages of this server
- * know the CSRF token. */
+/* A browser sends the cookie even with requests from other sites' pages; only pages from this
+ * server know the CSRF token. */
 static bool check_csrf(const ApiCaller *caller, const Http1Head *head, int *status, Error *err)
 {
     const Str *sent = http1_find(head, CSRF_FIELD);

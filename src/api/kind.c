@@ -115,7 +115,7 @@ void object_uuid(const Kind *kind, Str unique, char out[OBJECT_UUID_TEXT + 1])
 bool object_name_check(Str name, Error *err)
 {
     if (name.len == 0 || name.len > OBJECT_NAME_MAX) {
-        return error_set(err, ERROR_INVALID, "a name must have 1 to %d characters",
+        return error_set(err, ERROR_INVALID, "a name must be 1 to %d characters long",
                          OBJECT_NAME_MAX);
     }
     for (size_t i = 0; i < name.len; i++) {

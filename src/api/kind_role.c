@@ -174,7 +174,8 @@ static void update(const Kind *kind, ApiCall *call, const KindDraft *draft)
     }
 }
 
-static bool is_unused(const ApiSettings *settings, Str name, const int64_t *revisions, Error *err)
+static bool check_unused(const ApiSettings *settings, Str name, const int64_t *revisions,
+                         Error *err)
 {
     return credentials_role_unused(settings->credentials, name, revisions,
                                    loop_wall_ms(settings->cluster_store.loop), err);
@@ -192,7 +193,7 @@ static void remove_role(const Kind *kind, ApiCall *call, const KindItem *present
     } else {
         credentials_grant_keys(&call->arena, call_store(call)->prefix, keys);
         stored_remove_guarded(kind, call, present,
-                              &(StoredGuard){ keys, CREDENTIALS_GRANT_KEYS, is_unused });
+                              &(StoredGuard){ keys, CREDENTIALS_GRANT_KEYS, check_unused });
     }
 }
 

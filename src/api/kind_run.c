@@ -185,7 +185,7 @@ static KindItem run_item(const Kind *kind, const ApiSettings *settings, Arena *a
     return item;
 }
 
-static bool has_runs(const ApiSettings *settings, Error *err)
+static bool check_runs_supported(const ApiSettings *settings, Error *err)
 {
     return settings->runs != NULL ||
            error_set(err, ERROR_UNAVAILABLE, "this server does not support runs");
@@ -194,7 +194,7 @@ static bool has_runs(const ApiSettings *settings, Error *err)
 static bool list(const Kind *kind, const ApiSettings *settings, Arena *arena, const KindPage *page,
                  KindItems *out, Error *err)
 {
-    if (!has_runs(settings, err)) {
+    if (!check_runs_supported(settings, err)) {
         return false;
     }
     uint32_t from = page->after.len > 0 ? fleet_runs_after(settings->runs, page->after) : 0;
@@ -217,7 +217,8 @@ static bool get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str
                 KindItem *out, Error *err)
 {
     const RunEntry *run;
-    if (!has_runs(settings, err) || !fleet_runs_resolve(settings->runs, name, &run, err)) {
+    if (!check_runs_supported(settings, err) ||
+        !fleet_runs_resolve(settings->runs, name, &run, err)) {
         return false;
     }
     *out = run_item(kind, settings, arena, run);
@@ -536,7 +537,7 @@ static void create(const Kind *kind, ApiCall *call, const KindDraft *object)
     RunDraft *draft = ARENA_NEW(&call->arena, RunDraft);
     Error err;
     *draft = (RunDraft){ .call = call, .spec = object->spec };
-    if (!has_runs(call_settings(call), &err)) {
+    if (!check_runs_supported(call_settings(call), &err)) {
         call_fail(call, &err);
         return;
     }
@@ -585,7 +586,8 @@ const RunEntry *run_of_call(ApiCall *call)
     const ApiSettings *settings = call_settings(call);
     const RunEntry *run = NULL;
     Error err;
-    if (!has_runs(settings, &err) || !fleet_runs_resolve(settings->runs, call->part, &run, &err)) {
+    if (!check_runs_supported(settings, &err) ||
+        !fleet_runs_resolve(settings->runs, call->part, &run, &err)) {
         call_fail(call, &err);
         return NULL;
     }

@@ -169,7 +169,7 @@ static const RecordField status[] = {
       .type = RECORD_CHOICE,
       .choices = "added|alive|silent|unreadable",
       .column = { "STATE" },
-      .help = "added: it has never started; silent: it has stopped, or does not reach the store" },
+      .help = "added: it has never started; silent: it has stopped, or cannot reach the store" },
     { .name = "leader",
       .type = RECORD_BOOL,
       .column = { "LEADER" },
@@ -180,7 +180,7 @@ static const RecordField status[] = {
       .column = { "DATASTORE", .is_wide = true },
       .help =
           "its member of the datastore, if servers run that: none, although there could be one; "
-          "down: etcd does not respond; learner: not a voter yet" },
+          "down: etcd is not responding; learner: not a voter yet" },
     { .name = "started",
       .type = RECORD_TIME,
       .column = { "STARTED", "never" },

@@ -170,7 +170,7 @@ bool stored_get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str
                 KindItem *out, Error *err)
 {
     if (!is_valid_name(name)) {
-        return error_set(err, ERROR_INVALID, "a name must have 1 to %d characters",
+        return error_set(err, ERROR_INVALID, "a name must be 1 to %d characters long",
                          OBJECT_NAME_MAX);
     }
     const StateEntry *entry = state_find(settings->cluster_store.state,
@@ -317,8 +317,9 @@ static void write_start(StoredWrite *write)
     if (!fits_limits(write, keys[0])) {
         Error err;
         write_free(write);
-        error_set(&err, ERROR_LIMIT, "%s of a cluster can have %zu MiB in total; delete some first",
-                  kind->plural, stored_limits(kind).bytes >> 20);
+        error_set(&err, ERROR_LIMIT,
+                  "the %s of a cluster can be %zu MiB in total; delete some first", kind->plural,
+                  stored_limits(kind).bytes >> 20);
         call_fail(call, &err);
         return;
     }

@@ -1,5 +1,5 @@
-/* The web pages of the server (ui/ui.h). They are public: they contain no data of the cluster, but
- * get it from the API like any other client. They are compiled in; no file is opened. */
+/* The web pages of the server (ui/ui.h). They are public: they contain no data from the cluster,
+ * but get it from the API like any other client. They are compiled in; no file is opened. */
 #pragma once
 
 #include "api/call.h"

@@ -10,7 +10,7 @@
 enum {
     READ_SLICE_US = 20000, /* per iteration; a request that was started is finished */
     READ_CALLER_MAX = 4,   /* requests in progress per caller */
-    READ_TOTAL_MAX = 32    /* requests in progress of all callers */
+    READ_TOTAL_MAX = 32    /* requests in progress from all callers */
 };
 
 typedef struct QueuedRead QueuedRead;

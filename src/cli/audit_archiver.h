@@ -15,5 +15,5 @@ typedef struct AuditAnchor {
     char hash[AUDIT_HASH_TEXT + 1];
 } AuditAnchor;
 
-/* Reads the anchor from a response of /v1/audit-entries. Fails with ERROR_INVALID. */
+/* Reads the anchor from a response from /v1/audit-entries. Fails with ERROR_INVALID. */
 MUST_CHECK bool audit_anchor_read(Value response, AuditAnchor *out, Error *err);

@@ -25,7 +25,8 @@
     }
 /* Options of every command that calls the server. */
 #define CLUSTER_OPTIONS CLUSTER_OPTIONS_WITH("timeout")
-/* The same for a command whose --timeout has another meaning: `response` is "response-timeout". */
+/* The same for a command whose --timeout has a different meaning: `response` is
+ * "response-timeout". */
 #define CLUSTER_OPTIONS_WITH(response)                    \
     RUN_DIR_OPTION, STATE_DIR_OPTION,                     \
         { .name = (response),                             \
@@ -126,8 +127,8 @@ MUST_CHECK bool cluster_exchange_at(const Invocation *invocation, const ClusterE
                                     const ClusterRequest *request,
                                     const ClusterStreamHandler *handler, ClusterResponse *out,
                                     Error *err);
-/* Parses the body of a response, which must be a map. An error of an eden server is a map too; null
- * if a proxy or another program responded instead. */
+/* Parses the body of a response, which must be a map. An error from an eden server is a map too;
+ * null if a proxy or another program responded instead. */
 MUST_CHECK bool cluster_response_read(Arena *arena, const ClusterResponse *received, Value *out,
                                       Error *err);
 /* Returns the error kind for a status sent by an eden server; ERROR_NONE below 300. */

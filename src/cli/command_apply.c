@@ -207,7 +207,7 @@ static const Example examples[] = {
     { "eden apply steps.yaml --root /srv/image -D version=1.4",
       "apply a file of steps to an image" },
     { "eden apply site/ --try",
-      "list every file that would change, including changes by commands" },
+      "list every file that would change, including files changed by commands" },
     { 0 },
 };
 

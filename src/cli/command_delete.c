@@ -1,4 +1,4 @@
-/* eden delete: deletes keys of the store. */
+/* eden delete: deletes keys from the store. */
 #include "cli/key_value.h"
 
 static int delete_run(Invocation *invocation)

@@ -21,7 +21,7 @@
 
 enum {
     COMMAND_TIMEOUT_MS = 30 * 1000, /* timeout of each command that queries the server */
-    OUTPUT_MAX = 1 << 20,           /* limit of its output, in bytes */
+    OUTPUT_MAX = 1 << 20,           /* limit on its output, in bytes */
     CLUSTERS_SHOWN_MAX = 8,         /* maximum number of clusters listed */
     NODES_DEFAULT = 3,
 };

@@ -1,4 +1,4 @@
-/* eden doctor: finds problems of this machine and its cluster, and suggests fixes. */
+/* eden doctor: finds problems with this machine and its cluster, and suggests fixes. */
 #include "base/utc.h"
 #include "cli/cluster_client.h"
 #include "cli/cluster_endpoint.h"

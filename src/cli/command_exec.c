@@ -33,7 +33,7 @@ static const Option options[] = {
     { .name = "timeout",
       .argument = "TIME",
       .synonyms = "time-limit",
-      .help = "kill the command on a node after this time" },
+      .help = "kill the command on a node after this long" },
     OUTPUT_OPTION(KIND_FORMATS, "table", "output format"),
     CLUSTER_OPTIONS_WITH("response-timeout"),
     { 0 },

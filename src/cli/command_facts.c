@@ -1,4 +1,4 @@
-/* eden facts: facts of this machine or of a node. */
+/* eden facts: facts about this machine or a node. */
 #include "base/suggest.h"
 #include "cli/cluster_client.h"
 #include "cli/kind_print.h"

@@ -1,4 +1,4 @@
-/* eden get: reads keys of the store. */
+/* eden get: reads keys from the store. */
 #include "cli/key_value.h"
 #include "cli/output.h"
 #include "cli/table.h"

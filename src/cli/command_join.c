@@ -15,8 +15,8 @@
 #include "sys/machine.h"
 
 enum {
-    TOKEN_INPUT_MAX = 4096, /* limit of standard input, in bytes */
-    HOST_KEY_MAX = 4096     /* limit of the file, in bytes */
+    TOKEN_INPUT_MAX = 4096, /* limit on standard input, in bytes */
+    HOST_KEY_MAX = 4096     /* limit on the file, in bytes */
 };
 
 #define TOKEN_VARIABLE "EDEN_JOIN_TOKEN"
@@ -416,7 +416,7 @@ static const Option options[] = {
       .help = "name of the node; default: the host name without the domain" },
     { .name = "max-wait",
       .argument = "DURATION",
-      .help = "give up after this time, with exit code 124; default: no limit" },
+      .help = "give up after this long, with exit code 124; default: no limit" },
     { .name = "as-server",
       .help = "also become a server, once an administrator has run 'eden servers add'" },
     { .name = "address",

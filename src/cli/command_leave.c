@@ -66,7 +66,7 @@ static bool delete_local_data(const Invocation *invocation, const Directory *age
            membership_forget(agent, err);
 }
 
-/* A node that was already removed at the server has no session, so it cannot request its
+/* A node that was already removed on the server has no session, so it cannot request its
  * removal. */
 static int fail_with_hint(Invocation *invocation, const char *code, const Error *err)
 {

@@ -349,7 +349,7 @@ static const Option options[] = {
 };
 
 static const Example examples[] = {
-    { "eden man render | man -l -", "read the page of a command" },
+    { "eden man render | man -l -", "read a command's page" },
     { "eden man --dir ~/.local/share/man/man1", "install the pages for the current user" },
     { 0 },
 };

@@ -23,7 +23,7 @@ enum {
 
 /* Returns true after printing a usage error if an option that requires --ssh was given without
  * it. */
-static bool nodes_ssh_is_misused(const Invocation *invocation)
+static bool refuse_ssh_misuse(const Invocation *invocation)
 {
     static const char *const names[] = { "host-key", "known-hosts", "accept-new-host-key" };
     for (size_t i = 0; i < COUNT_OF(names); i++) {
@@ -301,7 +301,7 @@ static int run_approve(Invocation *invocation)
     Arena *arena = invocation->arena;
     Str name = str_from_c(invocation->args[0]), key = STR_EMPTY;
     Value node;
-    if (nodes_ssh_is_misused(invocation)) {
+    if (refuse_ssh_misuse(invocation)) {
         return EXIT_USAGE;
     }
     if (invocation_flag(invocation, "ssh")) {

@@ -368,7 +368,7 @@ static int poll_pki(Invocation *invocation, Value *pki)
     }
 }
 
-/* Prints what the rotation waits for whenever that changes. */
+/* Prints what the rotation is waiting for whenever that changes. */
 static int wait_for_completion(Invocation *invocation)
 {
     Str last = STR_EMPTY;

@@ -481,7 +481,7 @@ static const Option options[] = {
 
 static const Example examples[] = {
     { "eden push site/", "push a site and make it the current version" },
-    { "eden push site/ --wait", "also watch how the nodes apply it; for CI" },
+    { "eden push site/ --wait", "also watch the nodes apply it; for CI" },
     { "eden push site/ --reason 'new certificate'", "record a reason" },
     { "eden push site/ --no-activate", "create a version for 'eden run --check --version REF'" },
     { "eden push site/ --pin --no-run", "keep it current, and let nodes apply it later" },

@@ -1,4 +1,4 @@
-/* eden put: writes a key of the store. */
+/* eden put: writes a key to the store. */
 #include "base/base64.h"
 #include "base/utf8.h"
 #include "cli/key_value.h"

@@ -61,7 +61,7 @@ static const Option options[] = {
     FLEET_CREATE_OPTIONS,
     { .name = "time-limit",
       .argument = "TIME",
-      .help = "after this time, stop the run on a node: running steps get SIGTERM, and SIGKILL 2s "
+      .help = "stop the run on a node after this long: running steps get SIGTERM, and SIGKILL 2s "
               "later" },
     { .name = "check", .help = "show what would change, without changing anything" },
     { .name = "version",

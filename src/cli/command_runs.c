@@ -261,7 +261,7 @@ static const Verb verbs[] = {
       .examples = { { "eden runs", "list recent runs" },
                     { "eden runs -o wide", "also show selectors, durations and reasons" },
                     { "eden runs --outcome failed --limit 5", "list the newest failed runs" },
-                    { "eden runs --local -o json", "print runs of this machine, for scripts" } },
+                    { "eden runs --local -o json", "print runs on this machine, for scripts" } },
       .run = run_list },
     { .name = "show",
       .args = { { "RUN", WORD_RUN } },
@@ -317,7 +317,8 @@ static const Verb verbs[] = {
           "By default, a single self-contained HTML page with a matrix of nodes and steps: nodes\n"
           "with the same results are one row, failures are first. Beyond 100,000 cells, steps "
           "with\n"
-          "equal results are one column, and the last rows are only counted. As JUnit, each node "
+          "identical results are one column, and the last rows are only counted. As JUnit, each "
+          "node "
           "is\n"
           "a suite and each of its steps a case; beyond 200,000, only steps that did something "
           "are.\n"

@@ -103,7 +103,7 @@ static bool prepare_directories(const Invocation *invocation, const char *run_di
     if (!directory_owner(&state, &user, &group, err)) {
         return false;
     }
-    if (privileges_are_root() &&
+    if (running_as_root() &&
         (!directory_make(run_dir, &run, err) || !directory_set_mode(&run, 0755, err) ||
          !directory_make_child(&run, SERVER_DIRECTORY, &sockets, err) ||
          !directory_set_mode(&sockets, 0755, err) || !directory_give(&sockets, user, group, err))) {
@@ -187,7 +187,7 @@ static int serve_run(Invocation *invocation)
         .failed = on_failed,
         .context = &process,
     };
-    own_heap_keep();
+    process_heap_keep();
     if (!server_open(&options, &process.server, &err)) {
         return fail(invocation, &err);
     }

@@ -420,7 +420,7 @@ static const Verb verbs[] = {
           "version.",
       .options = rollback_options,
       .examples = { { "eden versions rollback", "undo the last push" },
-                    { "eden versions rollback --wait", "also watch how the nodes apply it" },
+                    { "eden versions rollback --wait", "also watch the nodes apply it" },
                     { "eden versions rollback 3f2a --pin", "return to a version and pin it" } },
       .run = run_rollback },
     { .name = "delete",

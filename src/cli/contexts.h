@@ -1,5 +1,5 @@
-/* The clusters that the user is logged in to, stored in "contexts.json" of the user's
- * configuration: the servers of each, the CA to verify them, and the user's credential.
+/* The clusters that the user is logged in to, stored in "contexts.json" in the user's configuration
+ * directory: the servers of each, the CA to verify them, and the user's credential.
  *
  *     {"format":"eden.contexts/1","current":"prod",
  *      "contexts":{"prod":{"server":"https://eden1:1338","ca":"-----BEGIN ...","token":"eden_..."}}}

@@ -58,7 +58,7 @@ int daemon_command_fail(Invocation *invocation, const char *code, const Error *e
     Inputs inputs;
     inputs_init(&inputs, invocation->arena);
     Problem *problem = problems_add(&inputs.problems, code, NULL, 0, 0, "%s", err->text);
-    if (err->kind == ERROR_DENIED && !privileges_are_root()) {
+    if (err->kind == ERROR_DENIED && !running_as_root()) {
         problem->hint = STR("run it as root, or use directories that you own");
     }
     (void)inputs_report(&inputs, invocation);

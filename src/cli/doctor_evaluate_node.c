@@ -291,7 +291,7 @@ static void put_unreachable(Buf *out, const DoctorServer *server)
     }
 }
 
-/* Whether its ports are open but it does not respond. */
+/* Whether its ports are open but it is not responding. */
 static bool is_silent(const DoctorServer *server)
 {
     return server->rpc.err.kind == ERROR_NONE && server->api.err.kind == ERROR_NONE &&
@@ -318,7 +318,7 @@ DoctorResult evaluate_reach(Arena *arena, const DoctorView *view)
                                         "%" STR_FMT, STR_ARG(buf_str(&wrong)));
     return reachable + silent < view->server_count
                ? result
-               : doctor_fix(result, "the ports are open, but the server does not respond: 'eden "
+               : doctor_fix(result, "the ports are open, but the server is not responding: 'eden "
                                     "doctor' and the log there show the reason");
 }
 

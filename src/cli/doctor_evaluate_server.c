@@ -85,7 +85,7 @@ DoctorResult evaluate_server_certificates(Arena *arena, const DoctorView *view)
     return first;
 }
 
-/* Whether the server accepts connections but does not respond, because it hangs or is
+/* Whether the server accepts connections but is not responding, because it hangs or is
  * overloaded. */
 static bool is_hanging(const DoctorView *view)
 {
@@ -114,8 +114,7 @@ DoctorResult evaluate_server(Arena *arena, const DoctorView *view)
     }
     if (is_hanging(view)) {
         return doctor_fix(doctor_result(arena, DOCTOR_FAILED,
-                                        "it is running but does not "
-                                        "respond: %s",
+                                        "it is running but not responding: %s",
                                         view->health.err.text),
                           "check its log and the machine's load and disks; 'systemctl restart "
                           "eden' restarts it");
@@ -257,7 +256,7 @@ static DoctorResult evaluate_etcd(Arena *arena, const DoctorView *view)
     uint32_t unreachable = count_unreachable_etcd(view, &first);
     bool is_healthy = runs(view) && value_get_bool(view->health.json, "healthy");
     if (runs(view) && !is_healthy) {
-        Str why = view->store_reason.len > 0 ? view->store_reason : STR("etcd does not respond");
+        Str why = view->store_reason.len > 0 ? view->store_reason : STR("etcd is not responding");
         return doctor_fix(doctor_result(arena, DOCTOR_FAILED, "%" STR_FMT, STR_ARG(why)), fix);
     }
     if (unreachable == 0) {

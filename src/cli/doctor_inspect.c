@@ -403,7 +403,7 @@ static void inspect_all(Inspection *inspection)
 void doctor_inspect(Arena *arena, const DoctorPaths *paths, DoctorView *out)
 {
     Inspection inspection = { .arena = arena, .paths = paths, .view = out };
-    *out = (DoctorView){ .now_ms = clock_now_ms(), .is_root = privileges_are_root() };
+    *out = (DoctorView){ .now_ms = clock_now_ms(), .is_root = running_as_root() };
     inspect_path(paths->state_dir, &out->state);
     inspect_disk(paths->state_dir, out);
     inspect_node(&inspection);

@@ -246,7 +246,7 @@ static bool equals_next_step(const Page *page, uint32_t position)
     return true;
 }
 
-/* `folds`: also combine steps with equal results. */
+/* `folds`: also combine steps with identical results. */
 static Columns find_columns(const Page *page, bool folds)
 {
     Columns columns = { 0 };
@@ -258,7 +258,7 @@ static Columns find_columns(const Page *page, bool folds)
             end++;
         }
         if (folds && end == i) {
-            what = "steps with equal results";
+            what = "steps with identical results";
             for (end = i + 1; end < count && equals_next_step(page, end - 1); end++) {
             }
         }

@@ -155,8 +155,8 @@ static void print_last_event(const Invocation *invocation, Value run, Str node)
         lines.last.len > 0 &&
         json_parse_text(&arena, buf_str(&lines.last), &json_options_default, &event, &ignored)) {
         output_line(invocation->out,
-                    "        last event of %" STR_FMT ": %" STR_FMT ", at %" STR_FMT, STR_ARG(node),
-                    STR_ARG(describe(&arena, event)),
+                    "        last event from %" STR_FMT ": %" STR_FMT ", at %" STR_FMT,
+                    STR_ARG(node), STR_ARG(describe(&arena, event)),
                     STR_ARG(utc_text(&arena, value_get_int(event, "at_ms"))));
     }
 }

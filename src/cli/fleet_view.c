@@ -595,7 +595,7 @@ static Str missing_reason(FleetView *view, const FleetMissing *missing)
     return step == 0
                ? missing->reason
                : arena_format(&view->missing_arena,
-                              "%" STR_FMT "; its last event is of step '%" STR_FMT "'",
+                              "%" STR_FMT "; its last event is from step '%" STR_FMT "'",
                               STR_ARG(missing->reason), STR_ARG(view->steps.items[step - 1].id));
 }
 

@@ -34,9 +34,9 @@ typedef struct FleetStep {
     Str id;
     uint8_t *results;                    /* FleetResult by node */
     uint32_t counts[FLEET_RESULT_COUNT]; /* number of nodes by result */
-    uint32_t running, waiting;           /* number of nodes that execute it, or wait in it */
-    Str waits;                           /* the reason why the last waiting node waits */
-    uint32_t reported;                   /* number of results when it was last printed */
+    uint32_t running, waiting; /* number of nodes that are executing it, or waiting in it */
+    Str waits;                 /* the reason why the last waiting node is waiting */
+    uint32_t reported;         /* number of results when it was last printed */
 } FleetStep;
 
 typedef struct FleetNode {

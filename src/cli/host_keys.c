@@ -4,7 +4,7 @@
 #include "sys/process.h"
 
 enum {
-    FOUND_MAX = 64 << 10,      /* limit of ssh-keygen's output, in bytes */
+    FOUND_MAX = 64 << 10,      /* limit on ssh-keygen's output, in bytes */
     FIND_LIMIT_MS = 10 * 1000, /* timeout of ssh-keygen */
     PORT_SSH = 22,
 };

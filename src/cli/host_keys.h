@@ -1,4 +1,4 @@
-/* Host keys of SSH servers, from options and known_hosts files of users. */
+/* Host keys of SSH servers, from options and users' known_hosts files. */
 #pragma once
 
 #include "cli/invocation.h"

@@ -1,4 +1,4 @@
-/* Raw keys of the store, for `get`, `put` and `delete`. */
+/* Raw keys in the store, for `get`, `put` and `delete`. */
 #pragma once
 
 #include "cli/cluster_client.h"

@@ -38,11 +38,11 @@ extern const Option kind_file_options[]; /* --file */
         KIND_VERB_CREATE(plural, singular), KIND_VERB_APPLY(plural, singular, arg), \
         KIND_VERB_DELETE(plural, singular, arg, word, example)
 
-#define KIND_VERB_LIST(plural)                                                           \
-    {                                                                                    \
-        .name = "list", .is_default = true, .help = "List " plural ".",                  \
-        .options = kind_list_options, .examples = { { "eden " plural, "all " plural } }, \
-        .run = kind_run_list                                                             \
+#define KIND_VERB_LIST(plural)                                                                \
+    {                                                                                         \
+        .name = "list", .is_default = true, .help = "List " plural ".",                       \
+        .options = kind_list_options, .examples = { { "eden " plural, "list all " plural } }, \
+        .run = kind_run_list                                                                  \
     }
 
 #define KIND_VERB_SHOW(plural, singular, arg, word, example)                                   \

@@ -1,4 +1,4 @@
-/* Prints objects of the API as tables or values, from the row of their kind. */
+/* Prints API objects as tables or values, from the row of their kind. */
 #pragma once
 
 #include "api/kind.h"

@@ -1,4 +1,4 @@
-/* Problems of a site that a server found. */
+/* Problems that a server found in a site. */
 #pragma once
 
 #include "base/problems.h"

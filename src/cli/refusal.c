@@ -192,7 +192,7 @@ void refusal_add(Problems *problems, const RefusedRequest *request, Value respon
     const Source *source = NULL;
     uint32_t start = 0, length = 0;
     if (request->sources != NULL) {
-        /* A problem of the entire object is shown at its name. */
+        /* A problem with the entire object is shown at its name. */
         JsonMatch name = json_pointer_find(request->document, STR("/metadata/name"));
         source = sources_get(request->sources, name.value.source);
         start = name.value.start;

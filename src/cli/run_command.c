@@ -68,7 +68,7 @@ const Option run_internal_options[] = {
     { .name = "site-version", .argument = "NAME", .help = "version of the site, for the events" },
     { .name = "servers", .argument = "DIR", .help = "list of all nodes, for templates" },
     { .name = "event", .argument = "FILE", .help = "what the run reacts to, as JSON" },
-    { .name = "control", .help = "read messages of the agent from standard input" },
+    { .name = "control", .help = "read messages from the agent on standard input" },
     { 0 },
 };
 

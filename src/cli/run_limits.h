@@ -1,4 +1,4 @@
-/* Resource limits for runs of the cluster on a node: options of `eden agent`. */
+/* Resource limits for cluster runs on a node: options of `eden agent`. */
 #pragma once
 
 #include "cli/invocation.h"

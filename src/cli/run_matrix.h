@@ -1,7 +1,7 @@
 /* The outcome of each step on each node of a run across nodes, from its events and the results of
  * its nodes. Pure.
  *
- * Nodes with the same results form a group, and equal details of a step, such as a diff or an
+ * Nodes with the same results form a group, and identical details of a step, such as a diff or an
  * error, are stored once: ten thousand nodes with three roles form a few groups. Texts count as
  * equal if they differ only in the name of the node; what is shown for several nodes then contains
  * "{node}".

@@ -31,7 +31,7 @@ struct RunProgress {
     const Steps *steps;
     const Run *run;
     StepProgress *by_step;
-    uint32_t *busy; /* steps that run or wait */
+    uint32_t *busy; /* steps that are running or waiting */
     uint32_t busy_count;
     uint32_t ended;
     int64_t start_us, printed_us;

@@ -13,7 +13,7 @@ typedef struct ServerCa {
     Str cluster; /* cluster that the server claims to belong to */
 } ServerCa;
 
-/* `pin` may be empty: then the CA is only a claim of the server. The server must have a certificate
+/* `pin` may be empty: then the CA is only a claim by the server. The server must have a certificate
  * issued by it for the host of the address. Otherwise fails with ERROR_DENIED. Fails with
  * ERROR_INVALID if the pin is malformed, or like the connection. */
 MUST_CHECK bool server_ca_fetch(Arena *arena, const Address *server, Str pin, int64_t timeout_ms,

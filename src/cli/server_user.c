@@ -15,7 +15,7 @@ bool server_user_find(Arena *arena, const char *name, ClusterSpec *spec, Error *
 {
     Str line, fields[4];
     uint64_t user, group;
-    if (!privileges_are_root()) {
+    if (!running_as_root()) {
         return true; /* it runs as the current user */
     }
     if (!name_service_query(arena, "passwd", str_from_c(name), &line, err)) {
@@ -30,7 +30,7 @@ bool server_user_find(Arena *arena, const char *name, ClusterSpec *spec, Error *
     }
     if (count < COUNT_OF(fields) || !str_to_u64(fields[2], &user) ||
         !str_to_u64(fields[3], &group) || user >= UINT32_MAX || group >= UINT32_MAX) {
-        return error_set(err, ERROR_INVALID, "cannot read the entry of user '%s'", name);
+        return error_set(err, ERROR_INVALID, "cannot read the passwd entry for user '%s'", name);
     }
     spec->has_user = user != 0;
     spec->user = (uid_t)user;
@@ -122,7 +122,7 @@ bool server_etcd_address_read(const Invocation *invocation, bool may_be_none,
     return true;
 }
 
-/* Members may also be separated by commas, as in etcdctl. */
+/* Members may also be separated by commas, as with etcdctl. */
 static uint32_t split_endpoints(const char **texts, uint32_t count, Str *out)
 {
     uint32_t used = 0;
@@ -174,7 +174,7 @@ bool server_etcd_read(const Invocation *invocation, bool is_complete, ServerSett
     return true;
 }
 
-/* --endpoints names the etcd of an operator; --store etcd runs one here. */
+/* --endpoints names an etcd run by an operator; --store etcd runs one here. */
 bool server_store_read(const Invocation *invocation, ServerSettings *settings, Error *err)
 {
     bool runs_etcd = strcmp(invocation_text(invocation, "store"), "etcd") == 0;

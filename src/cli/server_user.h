@@ -43,8 +43,8 @@ MUST_CHECK bool server_user_find(Arena *arena, const char *name, ClusterSpec *sp
       .help = "where the store is: in a file, or in an etcd that the servers run" }, \
         ETCD_ADDRESS_OPTION
 
-/* Sets where the server's own etcd listens, after server_names_read. If it may also have none,
- * nothing is set if no address is suitable. Fails with ERROR_INVALID. */
+/* Sets where the server's own etcd listens, after server_names_read. With `may_be_none`, nothing is
+ * set if no address is suitable. Fails with ERROR_INVALID. */
 MUST_CHECK bool server_etcd_address_read(const Invocation *invocation, bool may_be_none,
                                          ServerSettings *settings, Error *err);
 

@@ -1,4 +1,4 @@
-/* Resolves references to versions with the lists of the server. */
+/* Resolves references to versions with lists from the server. */
 #include "cli/version_ref.h"
 
 #include "api/kind.h"

@@ -134,7 +134,7 @@ bool server_member_open(const ServerMemberOptions *options, ServerMember **out, 
     local.node = str_from_c(member->settings.node);
     local.token = member->settings.cluster;
     local.tls = member->tls;
-    local.as_user = privileges_are_root() && local.uid != 0;
+    local.as_user = running_as_root() && local.uid != 0;
     if (!local_member_new(&local, &member->local, err)) {
         return false;
     }

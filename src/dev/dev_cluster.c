@@ -214,7 +214,7 @@ static void on_start_timeout(void *context)
 /* Services run as separate users, which do not exist in a user namespace. */
 static bool check_systemd(Error *err)
 {
-    if (!privileges_are_root()) {
+    if (!running_as_root()) {
         return error_set(err, ERROR_DENIED,
                          "--systemd requires root: services run as separate users");
     }
@@ -242,7 +242,7 @@ bool dev_cluster_open(Arena *arena, const DevOptions *options, DevCluster **out,
                              .count = options->nodes,
                              .port = options->port,
                              .is_port_fixed = options->is_port_fixed,
-                             .is_root = privileges_are_root(),
+                             .is_root = running_as_root(),
                              .group = cluster->directory.group,
                              .shared = options->shared };
     ForkChildOptions hub = { .run = dev_hub_run, .context = &cluster->hub };

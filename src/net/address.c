@@ -55,14 +55,15 @@ static bool is_name(Str host)
 
 bool address_unix(Str path, Address *out, Error *err)
 {
-    size_t room = sizeof((struct sockaddr_un *)NULL)->sun_path - 1;
+    size_t max = sizeof((struct sockaddr_un *)NULL)->sun_path - 1;
     if (path.len == 0 || memchr(path.data, '\0', path.len) != NULL) {
         return error_set(err, ERROR_INVALID, "'%" STR_FMT "' is not a valid socket path",
                          STR_ARG(path));
     }
-    if (path.len > room) {
-        return error_set(err, ERROR_INVALID, "a socket path must have at most %zu bytes: %" STR_FMT,
-                         room, STR_ARG(path));
+    if (path.len > max) {
+        return error_set(err, ERROR_INVALID,
+                         "a socket path must be at most %zu bytes long: %" STR_FMT, max,
+                         STR_ARG(path));
     }
     *out = (Address){ .kind = ADDRESS_UNIX };
     memcpy(out->host, path.data, path.len);

@@ -414,8 +414,8 @@ static void shut_down_sending(Connection *connection)
         if (connection->tls != NULL) {
             tls_stream_close_notify(connection->tls);
         }
-        /* If we closed while the peer still sends, the kernel would reset the connection and
-         * discard data that is not yet delivered. So the peer closes first. */
+        /* If we closed while the peer is still sending, the kernel would reset the connection and
+         * discard data that has not been delivered yet. So the peer closes first. */
         shutdown(connection->descriptor, SHUT_WR);
     }
 }

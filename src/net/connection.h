@@ -76,7 +76,7 @@ void connection_finish(Connection *connection, int64_t timeout_ms);
 
 bool connection_is_ready(const Connection *connection);
 Loop *connection_loop(const Connection *connection);
-/* Valid as long as the connection; complete once it is ready. */
+/* Valid as long as the connection exists; complete once it is ready. */
 const Peer *connection_peer(const Connection *connection);
 /* The local address, formatted as in Peer.address. Queried from the kernel each time instead of
  * stored, because it is rarely needed. */

@@ -319,7 +319,7 @@ bool grpc_call_send(GrpcCall *call, Str message, Error *err)
         return error_set(err, ERROR_UNAVAILABLE, "the call no longer accepts messages");
     }
     if (!grpc_call_is_writable(call)) {
-        call->full = call->session->has_full = true;
+        call->full = call->session->has_full_call = true;
         return error_set(err, ERROR_LIMIT, "the peer does not receive messages fast enough");
     }
     if (message.len > UINT32_MAX) {
@@ -353,7 +353,7 @@ static void wake_writers(void *context)
 {
     GrpcSession *session = context;
     session_enter(session);
-    session->has_full = false;
+    session->has_full_call = false;
     for (Http2Stream *stream = http2_first_stream(session->http2), *next;
          stream != NULL && !session->freed; stream = next) {
         GrpcCall *call = grpc_call_of(stream);
@@ -366,7 +366,7 @@ static void wake_writers(void *context)
                 call->handler->writable(call);
             }
         }
-        session->has_full = session->has_full || call->full;
+        session->has_full_call = session->has_full_call || call->full;
         leave(call);
     }
     session_leave(session);
@@ -374,7 +374,7 @@ static void wake_writers(void *context)
 
 static void wake_later(GrpcSession *session)
 {
-    if (session->has_full && !session->freed && has_space(session)) {
+    if (session->has_full_call && !session->freed && has_space(session)) {
         loop_defer(session->loop, &session->wake);
     }
 }
@@ -507,7 +507,7 @@ static void ready(void *context)
     session_leave(session);
 }
 
-static void over(void *context, const Error *why)
+static void connection_ended(void *context, const Error *why)
 {
     GrpcSession *session = context;
     session_enter(session);
@@ -523,7 +523,7 @@ static const Http2Events grpc_http2_events = {
     .sent = sent,
     .closed = closed,
     .ready = ready,
-    .connection_closed = over,
+    .connection_closed = connection_ended,
 };
 
 GrpcSession *grpc_session_new(Connection *connection, const Http2Options *http2,

@@ -46,7 +46,7 @@ struct GrpcSession {
     OriginCounts *nodes; /* connections and memory per node; NULL if the peer is not counted */
     uint64_t node;       /* the peer's key in `nodes` */
     uint32_t busy;
-    bool freed, has_full;
+    bool freed, has_full_call;
 };
 
 struct GrpcCall {

@@ -3,7 +3,7 @@
  *
  * A call is checked in the order of grpc_server.h, and a rejected one never reaches a handler.
  * Connections are counted per node; beyond the limit the oldest connection of that node is closed,
- * because it is most likely the remains of a lost network. */
+ * because it is most likely left over from a network failure. */
 #include "net/grpc_server.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
-/* Whether a request is meant for this server: checks what browsers send about
- * the host they believe to be on, and about the origin of the page. Pure.
+/* Whether a request is meant for this server: checks what browsers send about the host they believe
+ * to be on, and about the origin of the page. Pure.
  *
- * With DNS rebinding, a page of another site whose name suddenly points to
- * this server still sends its own name in Host. So only names of this server
- * are accepted, and IP addresses only if the connection came to that address. */
+ * With DNS rebinding, a page from another site whose name suddenly points to this server still
+ * sends its own name in Host. So only names of this server are accepted, and IP addresses only if
+ * the connection came to that address. */
 #pragma once
 
 #include "base/str.h"

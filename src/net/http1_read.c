@@ -25,7 +25,7 @@ enum {
     STATE_CHUNK_END,
     STATE_TRAILER,
     STATE_UNTIL_CLOSE,
-    STATE_OVER, /* message complete, HTTP1_END not yet reported */
+    STATE_COMPLETE, /* message complete, HTTP1_END not yet reported */
     STATE_FAILED,
 };
 
@@ -446,7 +446,7 @@ static bool read_line(Http1Reader *reader, Buf *line, Str *bytes, bool *whole, E
     buf_put(line, piece);
     if (line->overflow) {
         return refuse(reader, 431, err, ERROR_LIMIT,
-                      "headers or chunk lines have more than %zu bytes", line->max);
+                      "headers or chunk lines are longer than %zu bytes", line->max);
     }
     *bytes = str_from_offset(*bytes, piece.len);
     return true;
@@ -463,7 +463,7 @@ static void begin_message(Http1Reader *reader)
 static void begin_body(Http1Reader *reader)
 {
     static const uint8_t states[] = {
-        [HTTP1_BODY_NONE] = STATE_OVER,
+        [HTTP1_BODY_NONE] = STATE_COMPLETE,
         [HTTP1_BODY_LENGTH] = STATE_LENGTH,
         [HTTP1_BODY_CHUNKED] = STATE_CHUNK_LINE,
         [HTTP1_BODY_UNTIL_CLOSE] = STATE_UNTIL_CLOSE,
@@ -561,7 +561,7 @@ static bool read_chunk_line(Http1Reader *reader, Str *bytes, Error *err)
                         reader->state == STATE_TRAILER ? "headers after the body"
                                                        : "chunk longer than its size");
     } else {
-        reader->state = reader->state == STATE_TRAILER ? STATE_OVER : STATE_CHUNK_LINE;
+        reader->state = reader->state == STATE_TRAILER ? STATE_COMPLETE : STATE_CHUNK_LINE;
     }
     buf_reset(&reader->line);
     return ok;
@@ -572,7 +572,7 @@ bool http1_read(Http1Reader *reader, Str *bytes, Http1Event *event, Error *err)
     *event = HTTP1_MORE;
     while (*event == HTTP1_MORE) {
         bool ok = true;
-        if (reader->state == STATE_OVER) {
+        if (reader->state == STATE_COMPLETE) {
             reader->state = STATE_BEGIN;
             *event = HTTP1_END;
             return true;
@@ -583,7 +583,7 @@ bool http1_read(Http1Reader *reader, Str *bytes, Http1Event *event, Error *err)
         switch (reader->state) {
         case STATE_BEGIN: begin_message(reader); break;
         case STATE_HEAD: ok = read_head(reader, bytes, event, err); break;
-        case STATE_LENGTH: ok = read_counted(reader, bytes, STATE_OVER, event, err); break;
+        case STATE_LENGTH: ok = read_counted(reader, bytes, STATE_COMPLETE, event, err); break;
         case STATE_CHUNK: ok = read_counted(reader, bytes, STATE_CHUNK_END, event, err); break;
         case STATE_UNTIL_CLOSE: ok = emit_data(reader, bytes, bytes->len, event, err); break;
         case STATE_FAILED:
@@ -599,7 +599,7 @@ bool http1_read(Http1Reader *reader, Str *bytes, Http1Event *event, Error *err)
 
 bool http1_read_end(Http1Reader *reader, Http1Event *event, Error *err)
 {
-    bool ended = reader->state == STATE_UNTIL_CLOSE || reader->state == STATE_OVER;
+    bool ended = reader->state == STATE_UNTIL_CLOSE || reader->state == STATE_COMPLETE;
     *event = ended ? HTTP1_END : HTTP1_MORE;
     if (!ended && reader->state != STATE_BEGIN) {
         return refuse(reader, 400, err, ERROR_INVALID,

@@ -302,7 +302,7 @@ Http2 *http2_new(Connection *connection, const Http2Options *options)
     http2->connection = connection;
     http2->loop = connection_loop(connection);
     http2->options = *options;
-    http2->allowance = HTTP2_IDLE_FRAMES_BURST;
+    http2->allowance = HTTP2_CHEAP_FRAMES_BURST;
     http2->allowance_ms = http2->last_frame_ms = loop_now_ms(http2->loop);
     loop_timer_init(&http2->timer, http2->loop, check_keepalive, http2);
     loop_task_init(&http2->flush, flush_now, http2);

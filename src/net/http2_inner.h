@@ -12,8 +12,8 @@ enum {
     HTTP2_TABLE_BYTES = 1024,     /* size of the header compression table, in each direction */
     HTTP2_QUEUE_KEEP = 4 << 10,   /* an empty queue keeps at most this capacity */
     /* Frames without effect (empty data, pings, settings): allowed burst, and rate per second. */
-    HTTP2_IDLE_FRAMES_BURST = 1000,
-    HTTP2_IDLE_FRAMES_SECOND = 100,
+    HTTP2_CHEAP_FRAMES_BURST = 1000,
+    HTTP2_CHEAP_FRAMES_PER_SECOND = 100,
     /* WINDOW_UPDATE frames allowed to a peer per DATA frame that it receives, and per its bytes. */
     HTTP2_WINDOWS_FRAME = 4,
     HTTP2_WINDOWS_BYTES = 256,
@@ -48,9 +48,9 @@ struct Http2 {
     int64_t last_frame_ms; /* time of the last complete frame */
     int64_t unsent_ms;     /* time at which the kernel stopped accepting data; 0: it accepts data */
     size_t unsent_before;  /* number of unsent bytes at that time */
-    int64_t allowance_ms;  /* when the allowance for idle frames was last updated */
+    int64_t allowance_ms;  /* when the allowance for cheap frames was last updated */
     int32_t allowance;
-    /* WINDOW_UPDATE frames that the peer may send without counting as idle frames */
+    /* WINDOW_UPDATE frames that the peer may send without counting as cheap frames */
     uint32_t windows;
     size_t queued; /* bytes in the queues of streams */
     char *piece;   /* buffer of a flush, on its stack */

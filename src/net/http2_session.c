@@ -62,7 +62,7 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, nghtt
     block->bytes += header.name.len + header.value.len + ENTRY_OVERHEAD;
     block->too_large |= block->count == HTTP2_HEADERS_MAX || block->bytes > max;
     if (block->bytes / HTTP2_BOMB_FACTOR > max) {
-        /* HPACK expands few bytes to many; decoding is itself the attack, so stop. */
+        /* HPACK expands a few bytes into many; decoding is itself the attack, so stop. */
         http2_abort(http2, HTTP2_ENHANCE_YOUR_CALM, "too many header fields from the peer");
         return NGHTTP2_ERR_CALLBACK_FAILURE;
     }
@@ -88,15 +88,15 @@ static int on_invalid_header(nghttp2_session *session, const nghttp2_frame *fram
 /* --- Frames ---------------------------------------------------------------------------------- */
 
 /* Rate-limits frames that cost the peer nothing but use CPU time here. */
-static bool count_idle_frame(Http2 *http2)
+static bool count_cheap_frame(Http2 *http2)
 {
     int64_t now = loop_now_ms(http2->loop);
-    int64_t refill = (now - http2->allowance_ms) * HTTP2_IDLE_FRAMES_SECOND / 1000;
+    int64_t refill = (now - http2->allowance_ms) * HTTP2_CHEAP_FRAMES_PER_SECOND / 1000;
     if (refill > 0) {
         http2->allowance_ms = now;
         int64_t allowance = http2->allowance + refill;
         http2->allowance =
-            allowance > HTTP2_IDLE_FRAMES_BURST ? HTTP2_IDLE_FRAMES_BURST : (int32_t)allowance;
+            allowance > HTTP2_CHEAP_FRAMES_BURST ? HTTP2_CHEAP_FRAMES_BURST : (int32_t)allowance;
     }
     return --http2->allowance >= 0;
 }
@@ -109,23 +109,23 @@ static Http2Stream *stream_of(nghttp2_session *session, int32_t id)
 static int on_begin_frame(nghttp2_session *session, const nghttp2_frame_hd *head, void *context)
 {
     Http2 *http2 = context;
-    bool is_idle = true;
+    bool is_cheap = true;
     if (http2->freed) {
         return NGHTTP2_ERR_CALLBACK_FAILURE;
     }
     if (head->type == NGHTTP2_DATA) {
-        is_idle = head->length == 0 && (head->flags & NGHTTP2_FLAG_END_STREAM) == 0;
+        is_cheap = head->length == 0 && (head->flags & NGHTTP2_FLAG_END_STREAM) == 0;
     } else if (head->type == NGHTTP2_HEADERS) {
         /* On a stream that has ended, the frame is ignored. */
-        is_idle = head->stream_id <= nghttp2_session_get_last_proc_stream_id(session) &&
-                  stream_of(session, head->stream_id) == NULL;
+        is_cheap = head->stream_id <= nghttp2_session_get_last_proc_stream_id(session) &&
+                   stream_of(session, head->stream_id) == NULL;
     } else if (head->type == NGHTTP2_WINDOW_UPDATE && http2->windows > 0) {
         http2->windows--;
-        is_idle = false;
+        is_cheap = false;
     } else if (head->type == NGHTTP2_SETTINGS || head->type == NGHTTP2_PING) {
-        is_idle = (head->flags & NGHTTP2_FLAG_ACK) == 0;
+        is_cheap = (head->flags & NGHTTP2_FLAG_ACK) == 0;
     }
-    if (is_idle && !count_idle_frame(http2)) {
+    if (is_cheap && !count_cheap_frame(http2)) {
         http2_abort(http2, HTTP2_ENHANCE_YOUR_CALM, "too many control frames from the peer");
         return NGHTTP2_ERR_CALLBACK_FAILURE;
     }
@@ -195,8 +195,8 @@ static void count_reset(Http2 *http2, uint32_t code)
 {
     bool is_own =
         code == NGHTTP2_NO_ERROR || code == NGHTTP2_CANCEL || code == NGHTTP2_INTERNAL_ERROR;
-    if (http2->options.is_server && !is_own && !count_idle_frame(http2)) {
-        http2_abort(http2, HTTP2_ENHANCE_YOUR_CALM, "too many reset streams caused by the peer");
+    if (http2->options.is_server && !is_own && !count_cheap_frame(http2)) {
+        http2_abort(http2, HTTP2_ENHANCE_YOUR_CALM, "too many stream resets caused by the peer");
     }
 }
 

@@ -175,8 +175,8 @@ bool http_h2_head_read(const Http2Headers *headers, Http1Reader *reader, Error *
     bool ok = false;
     if (headers->too_large) {
         reader->error_status = 431;
-        error_set(err, ERROR_LIMIT, "headers have more than %d bytes or %d fields", HTTP1_HEAD_MAX,
-                  HTTP1_HEADERS_MAX);
+        error_set(err, ERROR_LIMIT, "headers are longer than %d bytes or have more than %d fields",
+                  HTTP1_HEAD_MAX, HTTP1_HEADERS_MAX);
     } else {
         ok = read_headers(&parts, headers, reader, err) && read_as_http1(&parts, reader, err);
     }

@@ -468,7 +468,7 @@ static void request_ended(void *context, Http2Stream *http2)
     }
     loop_timer_stop(&stream->timer);
     if (!matches_length(stream)) {
-        refuse(stream, 400, "invalid HTTP: the body does not have its Content-Length");
+        refuse(stream, 400, "invalid HTTP: the body does not match its Content-Length");
         return;
     }
     if (stream->reader.head.body == HTTP1_BODY_NONE && stream->request.body.len > 0) {
@@ -526,7 +526,7 @@ static void ready(void *context)
 {
 }
 
-static void over(void *context, const Error *why)
+static void connection_ended(void *context, const Error *why)
 {
     session_free(context);
 }
@@ -580,7 +580,7 @@ static const Http2Events events = {
     .sent = part_sent,
     .closed = stream_closed,
     .ready = ready,
-    .connection_closed = over,
+    .connection_closed = connection_ended,
 };
 
 static int64_t at_most(int64_t ms, int64_t limit_ms)

@@ -1,7 +1,7 @@
 /* The TLS of one connection, on a non-blocking socket. For connection.c only.
  *
- * The I/O functions return what they wait for: after TLS_WANT_READ or TLS_WANT_WRITE, repeat the
- * same call when the socket is ready. */
+ * The I/O functions return what they are waiting for: after TLS_WANT_READ or TLS_WANT_WRITE, repeat
+ * the same call when the socket is ready. */
 #pragma once
 
 #include "net/tls.h"

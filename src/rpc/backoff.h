@@ -9,6 +9,6 @@ enum {
 };
 
 /* A random delay between 0 and a limit that doubles with each failure, up to a maximum: when a
- * server comes back, waiting clients reconnect spread over that time. `chance` is a random
+ * server comes back, waiting clients reconnect spread over that time. `random` is a random
  * number. */
-int64_t backoff_ms(uint32_t failures, uint64_t chance);
+int64_t backoff_ms(uint32_t failures, uint64_t random);

@@ -52,7 +52,7 @@ static void call_started(GrpcCall *call)
 }
 
 /* The part of the access check that needs the message: whether it is about the caller. */
-static bool is_allowed(const GrpcCall *call, Str message, Error *err)
+static bool check_allowed(const GrpcCall *call, Str message, Error *err)
 {
     const MethodRow *row = &method_rows[binding_of(call)->method];
     if ((row->callers & CALLER_SELF) == 0) {
@@ -72,7 +72,7 @@ static void call_message(GrpcCall *call, Str message)
         return;
     }
     Error err;
-    if (!is_allowed(call, message, &err)) {
+    if (!check_allowed(call, message, &err)) {
         grpc_call_fail(call, &err);
         return;
     }

@@ -134,7 +134,7 @@ static void make_room(Outbox *outbox, size_t bytes_needed)
 bool outbox_add(Outbox *outbox, RecordKind kind, Str key, Str body, uint64_t *sequence, Error *err)
 {
     if (key.len > SESSION_RECORD_KEY_MAX) {
-        return error_set(err, ERROR_INVALID, "the key of a record must have at most %d bytes",
+        return error_set(err, ERROR_INVALID, "the key of a record must be at most %d bytes long",
                          SESSION_RECORD_KEY_MAX);
     }
     size_t bytes_needed = cost(key, body);

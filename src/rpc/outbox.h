@@ -1,5 +1,5 @@
-/* Records that a node has to send to its server and that are not acknowledged yet: ordered, in
- * memory up to a limit, and each also in a storage that survives the process. Loop thread only.
+/* Records that a node has to send to its server and that have not been acknowledged yet: ordered,
+ * in memory up to a limit, and each also in storage that survives the process. Loop thread only.
  *
  * Sequence numbers belong to an epoch, a random number that is generated when the storage is
  * created. A record is sent only after it is stored, so a sequence number never refers to two
@@ -60,7 +60,7 @@ void outbox_stored(Outbox *outbox, uint64_t sequence);
 
 /* --- For the session ------------------------------------------------------------------------- */
 
-/* The next record to send; NULL if there is none or it is not stored yet. Valid until it is
+/* The next record to send; NULL if there is none or it has not been stored yet. Valid until it is
  * acknowledged. */
 const Record *outbox_peek(const Outbox *outbox);
 void outbox_advance(Outbox *outbox); /* marks the record of outbox_peek as sent */

@@ -20,7 +20,7 @@ typedef struct NodeWatch {
     uint64_t ticket;   /* of the changes that the owner is processing; 0: none */
     bool has_position; /* our position belongs to this server's store, or a reset has arrived */
     bool resetting;    /* a full snapshot is being received */
-    bool ack_due;      /* processed changes are not acknowledged yet */
+    bool ack_due;      /* processed changes have not been acknowledged yet */
     bool refused;
 } NodeWatch;
 

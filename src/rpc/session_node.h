@@ -29,7 +29,7 @@ typedef enum SessionNodeState {
 enum {
     SESSION_OPEN_MS = 15 * 1000, /* maximum time to connect, and then for the server's hello */
     SESSION_STABLE_MS =
-        10 * 1000, /* earlier failures are forgotten after this time in state live */
+        10 * 1000, /* earlier failures are forgotten after this long in state live */
 };
 
 typedef struct SessionNodeOps {

@@ -1,9 +1,9 @@
 /* The state machine of session_server.h.
  *
  * Records are applied one message at a time: drop what the cursor covers, apply the rest in a
- * transaction that compares the cursor, acknowledge. The cursor is loaded when the session
- * opens, and again after a failed or uncertain attempt, because the transaction may have been
- * committed. The stream is paused when more than SESSION_INBOX_BYTES of records wait. */
+ * transaction that compares the cursor, acknowledge. The cursor is loaded when the session opens,
+ * and again after a failed or uncertain attempt, because the transaction may have been committed.
+ * The stream is paused when more than SESSION_INBOX_BYTES of records are waiting. */
 #include "rpc/session_server.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ typedef enum ServerState {
     SERVER_CLOSED,
 } ServerState;
 
-/* A message whose records are not applied yet. */
+/* A message whose records have not been applied yet. */
 typedef struct Inbox Inbox;
 struct Inbox {
     Inbox *next;
@@ -39,7 +39,7 @@ typedef enum Operation {
 
 typedef struct ServerWatch {
     bool started;
-    bool unacknowledged; /* changes were sent and not acknowledged */
+    bool unacknowledged; /* changes were sent but not acknowledged */
     int64_t revision;
     Buf unsent; /* a message that could not be sent yet */
 } ServerWatch;
@@ -63,7 +63,7 @@ struct SessionServer {
     Buf ack; /* encoded ack that could not be sent yet */
     Buf ping;
     uint64_t pings;     /* ID of the last ping */
-    bool awaiting_pong; /* the last ping is not answered yet */
+    bool awaiting_pong; /* the last ping has not been answered yet */
     int64_t ping_ms;
     ServerWatch *watches;
     uint32_t watch_count;
@@ -73,7 +73,7 @@ static const SmState server_states[] = {
     [SERVER_GREETING] = { "greeting", .next = SM_TO(SERVER_LOADING) | SM_TO(SERVER_CLOSED) },
     [SERVER_LOADING] = { "loading", .next = SM_TO(SERVER_LIVE) | SM_TO(SERVER_CLOSED) },
     [SERVER_LIVE] = { "live", .next = SM_TO(SERVER_CLOSED) },
-    [SERVER_CLOSED] = { "over" },
+    [SERVER_CLOSED] = { "closed" },
 };
 
 static const SmTable server_table = { "node session", server_states, COUNT_OF(server_states) };
@@ -234,7 +234,7 @@ static void apply_next(SessionServer *session)
     }
 }
 
-static void retry_runs(void *context)
+static void retry_timer_expired(void *context)
 {
     SessionServer *session = context;
     session->work = WORK_NONE;
@@ -436,7 +436,7 @@ static bool watch_ack_arrived(SessionServer *session, const WatchAck *taken, Err
     if (taken->watch >= session->watch_count || !session->watches[taken->watch].unacknowledged ||
         session->watches[taken->watch].unsent.len > 0 ||
         session->watches[taken->watch].revision != taken->revision) {
-        return error_set(err, ERROR_INVALID, "changes were acknowledged that were not sent");
+        return error_set(err, ERROR_INVALID, "the node acknowledged changes that were not sent");
     }
     session->watches[taken->watch].unacknowledged = false;
     session->options.ops->changes_acknowledged(session->options.context, taken->watch,
@@ -516,7 +516,7 @@ SessionServer *session_server_new(const SessionServerOptions *options)
     copy_text(session->store, sizeof session->store, options->store);
     arena_init(&session->hello_arena, ARENA_UNLIMITED);
     loop_timer_init(&session->timer, options->loop, keep_alive, session);
-    loop_timer_init(&session->retry, options->loop, retry_runs, session);
+    loop_timer_init(&session->retry, options->loop, retry_timer_expired, session);
     loop_timer_start(&session->timer, SESSION_HELLO_MS);
     sm_init(&session->sm, &server_table, session, session->node, SERVER_GREETING);
     return session;

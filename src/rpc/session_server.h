@@ -2,7 +2,7 @@
  * alive, and forwards the changes that the node watches. A state machine on a loop; its owner
  * implements the stream, the store and the source of changes. Loop thread only.
  *
- *     greeting -> loading -> live -> over
+ *     greeting -> loading -> live -> closed
  *
  * Exactly once: a record and the cursor that covers it become durable in one transaction, which
  * fails if the cursor has changed. So two sessions of the same node, one of which has not noticed
@@ -23,7 +23,7 @@ enum {
     SESSION_RENEW_MS = 10 * 1000, /* maximum interval between renewals of its lease */
     SESSION_RENEW_STEP_MS = 500,  /* renewals happen at multiples of this */
     SESSION_RETRY_MS = 1000,      /* approximate delay before a write is retried */
-    /* memory for records that are not applied yet; one more message is accepted */
+    /* memory for records that have not been applied yet; one more message is accepted */
     SESSION_INBOX_BYTES = 1024 * 1024,
 };
 
@@ -39,7 +39,7 @@ typedef struct SessionServerOps {
     void (*send)(void *context, Str message);
     void (*pause)(void *context); /* stops delivering messages until `resume` */
     void (*resume)(void *context);
-    /* Closes the stream. The session is over; the owner frees it in a later iteration of the
+    /* Closes the stream. The session is closed; the owner frees it in a later iteration of the
      * loop. */
     void (*finish)(void *context, const Error *why);
 
@@ -90,7 +90,7 @@ void session_server_message(SessionServer *session, Str message);
 void session_server_writable(SessionServer *session);
 void session_server_closed(SessionServer *session); /* no function is called afterward */
 
-/* --- Results. Ignored if the session is over. ------------------------------------------------ */
+/* --- Results. Ignored if the session is closed. ---------------------------------------------- */
 
 /* `err` is NULL on success. ERROR_UNAVAILABLE, ERROR_LIMIT and ERROR_TIMEOUT are retried;
  * ERROR_CONFLICT means that the cursor has changed; any other error ends the session. */

@@ -109,7 +109,7 @@ JournalScan journal_scan(Str text, DebtBook *book)
             scan.begun_ms = record.at_ms;
         }
         scan.records++;
-        scan.whole = at;
+        scan.valid_len = at;
         scan.damaged = damaged; /* damage after the last valid record is a torn tail */
     }
     scan.open_run = book->run_open ? book->run : STR_EMPTY;
@@ -186,7 +186,7 @@ static void report_open_run(const Journal *journal, const JournalScan *scan, Pro
 /* Makes file and book consistent after an unfinished run. */
 static bool recover(Journal *journal, const JournalScan *scan, Problems *problems, Error *err)
 {
-    bool torn = scan->whole < (size_t)journal->file.size;
+    bool torn = scan->valid_len < (size_t)journal->file.size;
     if (scan->damaged > 0) {
         warn(problems, "E0702", journal,
              "records of the journal are damaged; owed actions may be lost");
@@ -194,7 +194,7 @@ static bool recover(Journal *journal, const JournalScan *scan, Problems *problem
     if (torn) {
         warn(problems, "E0703", journal,
              "the journal ended in an incomplete record, which was removed");
-        if (!append_file_truncate(&journal->file, (int64_t)scan->whole, err)) {
+        if (!append_file_truncate(&journal->file, (int64_t)scan->valid_len, err)) {
             return false;
         }
     }

@@ -57,14 +57,14 @@ MUST_CHECK bool journal_paid(Journal *journal, Str step, uint16_t unless, Str re
 /* Call this after the effects themselves are on disk. */
 MUST_CHECK bool journal_end(Journal *journal, Str result, Error *err);
 
-/* Reads the journal without changing anything, also while a run writes to it. A missing journal
+/* Reads the journal without changing anything, even while a run is writing to it. A missing journal
  * counts as empty. */
 MUST_CHECK bool journal_read(const Directory *state, Arena *arena, DebtBook *out, Error *err);
 
 /* --- For tests and tools ------------------------------------------------------------------- */
 
 typedef struct JournalScan {
-    size_t whole;     /* bytes up to the end of the last valid record */
+    size_t valid_len; /* bytes up to the end of the last valid record */
     uint32_t records; /* number of valid records */
     uint32_t damaged; /* number of damaged lines before that end */
     Str open_run;     /* ID of an unfinished run; may be empty */

@@ -161,8 +161,8 @@ bool keep_prune(const Keep *keep, uint32_t files_max, int64_t bytes_max, Error *
     }
     bytes_max = bytes_most(keep, bytes_max);
     for (uint32_t i = 0; i < count; i++) {
-        bool whole = is_name(entries[i].name);
-        if (whole && files < files_max && bytes + entries[i].size <= bytes_max) {
+        bool is_content = is_name(entries[i].name);
+        if (is_content && files < files_max && bytes + entries[i].size <= bytes_max) {
             files++;
             bytes += entries[i].size;
         } else if (!directory_remove(&keep->directory, entries[i].name.data, err)) {

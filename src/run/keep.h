@@ -13,7 +13,7 @@ enum {
     KEEP_FILE_MAX = 64 << 20,   /* bytes of one content; larger ones are only recorded */
     KEEP_FILES_MAX = 10000,     /* number of contents */
     KEEP_BYTES_MAX = 256 << 20, /* bytes of all contents */
-    KEEP_SHARE = 8,             /* the contents use at most this fraction of the disk */
+    KEEP_SHARE = 8,             /* the contents use at most 1/8 of the disk */
     KEEP_TREE_MAX = 10000,      /* entries of one directory tree */
 };
 

@@ -1,6 +1,6 @@
 /* What each step wanted when it was last in the desired state, to distinguish drift from intent: if
- * a step finds something to change although it wants the same as then, the machine has changed;
- * otherwise the site has.
+ * a step finds something to change although it wants the same state as then, the machine has
+ * changed; otherwise the site has.
  *
  * One small file per site, read and written as a whole: a thousand steps take well under a
  * millisecond. For the thread of the executor only. */

@@ -20,7 +20,7 @@
  * but not to the results of steps.
  *
  * Built-in macros are `servers_get_by_label(selector)` and every action that has a query, under its
- * own name: macros['pkg.uptodate'](). A macro of the site with such a name replaces it. */
+ * own name: macros['pkg.uptodate'](). A site macro with such a name replaces it. */
 #pragma once
 
 #include "model/site.h"

@@ -11,7 +11,8 @@ typedef struct ClassRow {
     const char *noun;          /* precedes its name; "": the name alone */
     const char *named_by_path; /* a file named "<this prefix><name>" provides it; NULL: none */
     const char *const *paths;  /* a file at or below one of these may provide it; NULL: none */
-    const char *below;         /* the file of its name in this directory provides it; NULL: none */
+    const char *below; /* the file with its name in this directory provides it; NULL: none */
+    const char *verb;  /* NULL: "provided" */
 } ClassRow;
 
 static const char *const source_paths[] = { "/etc/apt/",  "/etc/yum.repos.d/", "/etc/dnf/",
@@ -23,7 +24,7 @@ static const ClassRow class_rows[] = {
     { "program", "program ", "", NULL },
     { "unit", "unit ", "", NULL },
     { "package", "package ", NULL, source_paths },
-    { "removal", "removal of package ", NULL, NULL },
+    { "removal", "package ", NULL, NULL, .verb = "removed" },
     { "sysctl", "kernel setting ", NULL, NULL },
     { "kmod", "kernel module ", NULL, NULL },
     { "remote", "", NULL, NULL },
@@ -216,8 +217,9 @@ bool provisions_find(Provisions *provisions, uint32_t step, const char *class, S
     Buf noun = buf_make_in(arena, BUF_UNLIMITED);
     buf_put_c(&noun, row->name == NULL ? class : row->noun);
     buf_put_c(&noun, row->name == NULL ? " " : "");
-    *why = arena_format(arena, "%" STR_FMT "'%" STR_FMT "' %s provided by step '%" STR_FMT "'",
+    *why = arena_format(arena, "%" STR_FMT "'%" STR_FMT "' %s %s by step '%" STR_FMT "'",
                         STR_ARG(buf_str(&noun)), STR_ARG(without_slash(name)),
-                        best == PROVIDES ? "is" : "may be", STR_ARG(found->id));
+                        best == PROVIDES ? "is" : "may be",
+                        row->verb == NULL ? "provided" : row->verb, STR_ARG(found->id));
     return true;
 }

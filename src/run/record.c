@@ -162,7 +162,7 @@ bool run_record_save(RunRecord *record, const Directory *state, uint32_t kept, E
         return false;
     }
     if (record->text.overflow) {
-        return error_set(err, ERROR_LIMIT, "it has more than %d bytes", RECORD_MAX);
+        return error_set(err, ERROR_LIMIT, "it is larger than %d bytes", RECORD_MAX);
     }
     if (!directory_make_child(state, "runs", &runs, err)) {
         return false;

@@ -14,7 +14,7 @@
 
 enum {
     RECORDS_RETAINED = 20,
-    RECORDS_SHARE = 16, /* records use at most this fraction of the disk */
+    RECORDS_SHARE = 16, /* records use at most 1/16 of the disk */
     RECORD_ID_MAX = 64,
 };
 

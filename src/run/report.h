@@ -72,8 +72,8 @@ const Map *step_changes_beside(const Map *changes, Str diff, Arena *arena);
 /* The object "counts" of "eden.run/1". */
 Value run_report_counts_value(const RunReport *report, Arena *arena);
 /* Identifies the changes of a run: 16 hexadecimal digits that are equal if the same steps changed
- * the same or failed for the same reason. The name of the node in texts does not count. Empty if
- * nothing changed or failed. In the arena. */
+ * the same things or failed for the same reason. The name of the node in texts does not count.
+ * Empty if nothing changed or failed. In the arena. */
 Str run_report_digest(const RunReport *report, Arena *arena);
 
 /* The object "eden.run/1" of `plan -o json` and `apply -o json`. */

@@ -42,7 +42,7 @@ typedef struct RunConfig {
     Str id;              /* of the run; empty: a new one is made */
     const char *servers; /* directory with the list of all nodes; NULL: this one only */
     const char *event;   /* file with the events that the run reacts to; NULL: none */
-    RunControl *control; /* messages of the agent; NULL: none */
+    RunControl *control; /* messages from the agent; NULL: none */
     bool is_supervised;  /* after a reboot the agent continues it, rather than systemd */
 } RunConfig;
 
@@ -59,7 +59,7 @@ const Steps *run_steps(const Run *run);
 const Node *run_node(const Run *run);
 /* The files of the site that were read, each with its SHA-256, or "missing". */
 Value run_site_files(const Run *run, Arena *arena);
-/* SHA-256 of everything that was read of the site, as text: equal for equal sites. */
+/* SHA-256 of everything that was read from the site, as text: equal for equal sites. */
 Str run_site_digest(Run *run);
 
 /* Whether any layer of variables marks this one, or a part of it, as secret. */

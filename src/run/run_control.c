@@ -36,7 +36,7 @@ void run_control_clear(RunControl *control)
     buf_clear(&control->text);
 }
 
-/* Takes the next whole line. */
+/* Takes the next complete line. */
 static bool next_line(RunControl *control, Arena *arena, Str *out)
 {
     Buf *text = &control->text;

@@ -42,9 +42,9 @@ typedef struct RunView {
 typedef struct Hold {
     Str key;          /* passed to run_core_wake() */
     Str why;          /* "waiting for ..." */
-    int64_t limit_ms; /* the step fails after this time; 0: no limit */
+    int64_t limit_ms; /* the step fails after this long; 0: no limit */
     int64_t
-        recheck_ms; /* checked again after this time even if it was not woken; 0: only when woken */
+        recheck_ms; /* checked again after this long even if it was not woken; 0: only when woken */
 } Hold;
 
 typedef struct RunCoreOps {
@@ -122,7 +122,7 @@ CoreAction run_core_next(RunCore *core, int64_t now_us);
 void run_core_ended(RunCore *core, RunningTask *running, int64_t now_us);
 /* Time has passed. */
 void run_core_due(RunCore *core, int64_t now_us);
-/* Something outside has happened. Returns the number of steps that waited for it. */
+/* Something outside has happened. Returns the number of steps that were waiting for it. */
 uint32_t run_core_wake(RunCore *core, Str key, int64_t now_us);
 /* No more steps are started; running steps finish, and waiting ones end. */
 void run_core_interrupt(RunCore *core);

@@ -48,7 +48,7 @@ static bool take_number(Str text, size_t *at, int64_t *out)
     return str_to_i64(str_slice(text, from, *at), out);
 }
 
-/* Lines begin as event_begin() writes them. A page that never reached the disk is all zeros. */
+/* Lines begin as event_begin() writes them. A page that never reached the disk is all NUL bytes. */
 static bool read_line(Str line, RunEventLine *out)
 {
     size_t at = 0;
@@ -84,7 +84,7 @@ RunEventScan run_events_scan(Str text)
     RunEventScan scan = { 0 };
     RunEventLine line;
     for (size_t at = 0; run_event_next(text, &at, &line) && line.n == scan.last + 1;) {
-        scan.whole = at;
+        scan.valid_len = at;
         scan.last = line.n;
         scan.begun += str_eq_c(line.event, "begin");
         scan.first = line.n == 1 ? line : scan.first;
@@ -173,7 +173,8 @@ static bool continue_file(RunEvents *events, Error *err)
     }
     RunEventScan scan = run_events_scan(text);
     if (!check_run(events, &scan, err) ||
-        (scan.whole < text.len && !append_file_truncate(&events->file, (int64_t)scan.whole, err))) {
+        (scan.valid_len < text.len &&
+         !append_file_truncate(&events->file, (int64_t)scan.valid_len, err))) {
         return false;
     }
     events->n = scan.last;

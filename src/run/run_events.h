@@ -45,9 +45,9 @@ typedef struct RunEventLine {
 bool run_event_next(Str text, size_t *at, RunEventLine *out);
 
 typedef struct RunEventScan {
-    size_t whole;   /* bytes up to the end of the last valid line */
-    uint64_t last;  /* its number; 0: none */
-    uint32_t begun; /* number of attempts */
+    size_t valid_len; /* bytes up to the end of the last valid line */
+    uint64_t last;    /* its number; 0: none */
+    uint32_t begun;   /* number of attempts */
     RunEventLine first, end;
 } RunEventScan;
 

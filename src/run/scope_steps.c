@@ -192,7 +192,7 @@ static Value exit_code(const StepObject *object)
     return code;
 }
 
-/* The state if all instances have the same, otherwise their results. */
+/* The state if all instances have the same one, otherwise their results. */
 static bool state_of(Render *r, const StepObject *object, Value *out)
 {
     Str state = STR_EMPTY;

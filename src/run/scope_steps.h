@@ -8,7 +8,7 @@
 
 typedef enum StepsMode {
     STEPS_FORBIDDEN, /* in variables and macros */
-    STEPS_UNKNOWN,   /* at load */
+    STEPS_UNKNOWN,   /* at load time */
     STEPS_RUNNING,
 } StepsMode;
 
@@ -34,7 +34,7 @@ static inline Value steps_object_value(StepsObject *object)
     return value_object(&object->object);
 }
 
-/* `step`: the own result, right after the action. */
+/* `step`: the step's own result, right after the action. */
 typedef struct StepObject {
     Object object;
     const StepsObject *owner;

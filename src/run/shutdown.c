@@ -27,7 +27,7 @@ bool run_has_rebooted(const Run *run, uint32_t step, int64_t *asked_ms)
     return true;
 }
 
-static bool do_tool(Run *run, const char *const *argv, Error *err)
+static bool run_tool(Run *run, const char *const *argv, Error *err)
 {
     ProcessSpec spec = {
         .argv = argv, .directory = "/", .timeout_ms = TOOL_TIMEOUT_MS, .output_max = OUTPUT_MAX
@@ -149,7 +149,7 @@ static bool drop_unit(Run *run, Error *err)
     if (!resume_unit_remove(run->host, err) || !host_sync(run->host, err)) {
         return false;
     }
-    (void)do_tool(run, reload, &ignored);
+    (void)run_tool(run, reload, &ignored);
     return true;
 }
 
@@ -166,10 +166,10 @@ static bool check_guarded(Run *run, Error *err)
                                   config->etc };
     bool ok = true;
     for (size_t i = 0; ok && i < COUNT_OF(paths); i++) {
-        ok = file_path_is_protected(run->arena, paths[i], err);
+        ok = file_check_path_protected(run->arena, paths[i], err);
     }
     for (uint32_t i = 0; ok && i < config->var_file_count; i++) {
-        ok = file_path_is_protected(run->arena, config->var_files[i], err);
+        ok = file_check_path_protected(run->arena, config->var_files[i], err);
     }
     return ok || error_wrap(err, "the run could not continue safely");
 }
@@ -236,7 +236,7 @@ static bool load_kernel(Run *run, const ShutdownRequest *shutdown, Error *err)
                            arena_copy_c(arena, line),
                            shutdown->initrd.len > 0 ? arena_copy_c(arena, initrd) : NULL,
                            NULL };
-    return do_tool(run, argv, err);
+    return run_tool(run, argv, err);
 }
 
 const char *run_shutdown_name(const Run *run)
@@ -258,5 +258,5 @@ bool run_shutdown(Run *run, Error *err)
                            NULL };
     (void)clock_sleep_ms(shutdown->delay_ms, NULL);
     return (shutdown->kind != SHUTDOWN_KEXEC || load_kernel(run, shutdown, err)) &&
-           do_tool(run, argv, err);
+           run_tool(run, argv, err);
 }

@@ -7,7 +7,7 @@ enum {
 
 typedef struct Note {
     uint32_t step;
-    bool is_progress; /* otherwise what it waits for */
+    bool is_progress; /* otherwise what it is waiting for */
     uint32_t len;
     char text[TEXT_MAX];
 } Note;

@@ -131,7 +131,7 @@ static bool as_server(Repair *repair, RepairStep *step, void *context, Error *er
                    : false;
     }
     bool ok = directory_owner(&repair->server, &user, &group, err);
-    bool lends_privileges = ok && privileges_are_root() && user != 0;
+    bool lends_privileges = ok && running_as_root() && user != 0;
     if (lends_privileges && !privileges_lend(user, group, err)) {
         ok = lends_privileges = false;
     }

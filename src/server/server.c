@@ -453,7 +453,7 @@ static void sweep_expired(void *context)
     other_servers_check(server->others);
     credentials_changed(server);
     loop_timer_start(&server->sweep, SWEEP_MS);
-    own_heap_trim();
+    process_heap_trim();
     restore_files(server);
 }
 

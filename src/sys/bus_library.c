@@ -22,8 +22,8 @@ bool bus_library_open(BusLibrary *out, Error *err)
 {
     void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (handle == NULL) {
-        return error_set(err, ERROR_UNAVAILABLE, "needs " LIBRARY " to talk to system services: %s",
-                         dlerror());
+        return error_set(err, ERROR_UNAVAILABLE,
+                         "eden needs " LIBRARY " to talk to system services: %s", dlerror());
     }
     const char *missing = NULL;
 #define FIND(name)                               \

@@ -20,7 +20,7 @@ typedef struct ChildExit {
     int status; /* exit code or signal number */
 } ChildExit;
 
-/* The program of this process, even if its file was replaced since. */
+/* The program of this process, even if its file has since been replaced. */
 #define CHILD_SAME_PROGRAM "/proc/self/exe"
 
 typedef struct ChildOptions {

@@ -24,6 +24,6 @@ typedef struct ContainerInit {
 MUST_CHECK bool container_init_boot(const ContainerInit *init, Error *err);
 
 /* Makes kernel settings that belong to the node's namespaces writable: net.*, host name, IPC
- * limits. For a /proc that is read-only otherwise; settings that the kernel does not have are
+ * limits. For a /proc that is otherwise read-only; settings that the kernel does not have are
  * skipped. */
 void container_open_settings(void);

@@ -57,7 +57,7 @@ MUST_CHECK bool detached_process_find(const DetachedProcessOptions *options, pid
 void detached_process_release(DetachedProcess *process);
 DEFINE_AUTO(DetachedProcess, detached_process_release)
 
-/* Removes the cgroups of processes that have exited, unless descendants of theirs are still
+/* Removes the cgroups of processes that have exited, unless any of their descendants are still
  * running. `is_left` selects the cgroups by name. */
 void detached_process_sweep(bool (*is_left)(void *context, Str name), void *context);
 

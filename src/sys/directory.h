@@ -61,7 +61,7 @@ MUST_CHECK bool directory_move(const Directory *directory, const char *name, con
                                const char *new_name, Error *err);
 /* Removes temporary files of writers that were killed. There must be no active writers. */
 void directory_remove_temporaries(const Directory *directory);
-/* Total bytes of its file system; INT64_MAX if unknown. */
+/* Size of its file system, in bytes; INT64_MAX if unknown. */
 int64_t directory_disk_size(const Directory *directory);
 /* Bytes available to this user; 0 if unknown. */
 int64_t directory_disk_free(const Directory *directory);

@@ -175,7 +175,7 @@ static bool check_parents(const char *path, char *parents, uid_t owner, Error *e
 }
 
 /* Checks the path as given and its real path. */
-bool file_path_is_protected(Arena *arena, const char *path, Error *err)
+bool file_check_path_protected(Arena *arena, const char *path, Error *err)
 {
     char real[PATH_MAX];
     struct stat status;

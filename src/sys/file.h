@@ -32,7 +32,7 @@ MUST_CHECK bool file_write_all(int descriptor, Str text, Error *err);
  * fsync of the directory. On failure the old file is unchanged and the temporary file is removed.
  * Fails with ERROR_NOT_FOUND (no such directory), ERROR_DENIED or ERROR_OS. */
 MUST_CHECK bool file_write_atomic(const char *path, Str text, Error *err);
-/* The same with mode 0600, also if the old file was readable by others. */
+/* The same with mode 0600, even if the old file was readable by others. */
 MUST_CHECK bool file_write_private(const char *path, Str text, Error *err);
 /* The same, but fails with ERROR_CONFLICT if the file exists. */
 MUST_CHECK bool file_write_new_private(const char *path, Str text, Error *err);
@@ -47,7 +47,7 @@ bool file_exists(const char *path);
 bool file_is_on_tmpfs(const char *path);
 /* Checks that only root and its owner could create another file at this path after it is removed;
  * in /tmp, for example, any user could after a restart. The file need not exist. */
-MUST_CHECK bool file_path_is_protected(Arena *arena, const char *path, Error *err);
+MUST_CHECK bool file_check_path_protected(Arena *arena, const char *path, Error *err);
 bool file_is_directory(const char *path);
 /* Whether it is a regular file that this process may execute. */
 bool file_is_executable(const char *path);

@@ -15,7 +15,7 @@
 enum {
     RACE_TRIES = 64,
     NAME_TRIES = 16,
-    READ_PIECE = 4096, /* most files of unknown size, such as those in /proc, have a few bytes */
+    READ_PIECE = 4096, /* most files of unknown size, as in /proc, contain only a few bytes */
 };
 
 bool file_error(Error *err, int number, const char *path)

@@ -67,8 +67,8 @@ bool rename_durably(const char *from, const char *to);
 
 /* --- Listing --------------------------------------------------------------------------------- */
 
-/* Opens the stream of an open directory and takes over its descriptor, also on failure; -1 fails
- * with the errno of the call that returned it. A stream of opendir will do as well. */
+/* Opens the stream of an open directory and takes over its descriptor, even on failure; -1 fails
+ * with the errno of the call that returned it. A stream from opendir works too. */
 DIR *entries_open(int descriptor);
 /* With a descriptor of its own, for a directory that remains open. */
 DIR *entries_open_at(int directory);

@@ -47,7 +47,7 @@ typedef struct FileTreeFile {
     int descriptor;
 } FileTreeFile;
 
-/* Fails with ERROR_INVALID for anything but a regular file, or if a link leads to it. */
+/* Fails with ERROR_INVALID for anything but a regular file, or if it is reached through a link. */
 MUST_CHECK bool file_tree_open(const char *root, Str path, FileTreeFile *out, Error *err);
 void file_tree_close(FileTreeFile *file);
 DEFINE_AUTO_CLEAR(FileTreeFile, file_tree_close)

@@ -119,8 +119,8 @@ bool host_path(Str path, char out[PATH_MAX], Error *err)
     }
     if (path.len >=
         PATH_MAX) { /* the path is not shown: a truncated secret would not be redacted */
-        return error_set(err, ERROR_INVALID, "the path has %zu bytes; the maximum is %d", path.len,
-                         PATH_MAX - 1);
+        return error_set(err, ERROR_INVALID, "the path is %zu bytes long; the maximum is %d",
+                         path.len, PATH_MAX - 1);
     }
     memcpy(out, path.data, path.len);
     out[path.len] = '\0';

@@ -2,7 +2,7 @@
  *
  * Paths are absolute as seen from inside. With a root other than "/", neither links nor ".." can
  * escape it (RESOLVE_IN_ROOT). The last component of a path is not followed if it is a link, unless
- * a function says so. Root follows a link of another user only to a file of the same owner
+ * a function says so. Root follows a link owned by another user only to a file with the same owner
  * (otherwise ERROR_DENIED). A Host is shared by all workers and is immutable. */
 #pragma once
 

@@ -381,7 +381,7 @@ bool host_check_link(Str path, Str target, Error *err)
     if (target.len >=
         PATH_MAX) { /* the target is not shown: a truncated secret would not be redacted */
         return error_set(err, ERROR_INVALID,
-                         "the target of a symbolic link has %zu bytes; the maximum is %d",
+                         "the target of a symbolic link is %zu bytes long; the maximum is %d",
                          target.len, PATH_MAX - 1);
     }
     if (target.len == 0 || memchr(target.data, '\0', target.len) != NULL) {

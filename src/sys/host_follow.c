@@ -2,7 +2,7 @@
  *
  * A user who can write to a directory can create a link there and redirect root: a file that a site
  * declares under /home/ann would end up in /etc. So root follows a link only if root owns it, or if
- * it leads to a file of the same owner, who gains nothing by that. */
+ * it points to a file with the same owner, who gains nothing by that. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -152,7 +152,7 @@ static bool follow_first(const Host *host, PathWalk *walk, bool with_last, bool 
     char target[PATH_MAX];
     const char *path = walk->path;
     *found = false;
-    /* The root is not a component of any path, but a link may lead to it. */
+    /* The root is not a component of any path, but a link may point to it. */
     if (walk->target_len > 0 && strspn(path, "/") >= walk->target_len &&
         (!stat_start(host, path, 1, &status, target) ||
          !check_target_owner(walk, 1, status.st_uid))) {

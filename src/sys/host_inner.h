@@ -13,7 +13,7 @@ enum {
     HOST_DEVICES_MAX = 64
 };
 
-/* A file system with changes that are not synced. */
+/* A file system with changes that have not been synced. */
 typedef struct HostDevice {
     dev_t number;
     int descriptor; /* of a directory on it */

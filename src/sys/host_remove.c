@@ -68,7 +68,7 @@ static bool remove_at(Removal *removal, int directory, const char *name, unsigne
     int number = errno;
     int descriptor = open_unmounted(directory, name);
     if (descriptor < 0 && errno == EXDEV) {
-        return error_set(err, ERROR_CONFLICT, "%s: is a mount point", name);
+        return error_set(err, ERROR_CONFLICT, "%s is a mount point", name);
     }
     if (descriptor < 0) {
         return host_error(err, errno == ENOTDIR ? number : errno, str_from_c(name));

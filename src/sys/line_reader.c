@@ -83,7 +83,7 @@ LineOutcome line_reader_next(LineReader *reader, Str *line, Error *err)
             if (reader->start == buf->len && !too_long) {
                 return LINE_END;
             }
-            end = buf->len; /* the last line has no line end */
+            end = buf->len; /* the last line has no newline */
         }
         if (end != STR_NOT_FOUND) {
             *line = str_slice(buf_str(buf), reader->start, end);

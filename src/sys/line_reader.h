@@ -9,10 +9,10 @@
 
 typedef struct LineReader {
     int descriptor;
-    size_t max; /* bytes of a line, without its line end */
+    size_t max; /* bytes of a line, without its newline */
     Buf buf;    /* read but not returned yet, from `start` on */
     size_t start;
-    size_t scanned; /* the bytes before this contain no line end */
+    size_t scanned; /* the bytes before this contain no newline */
     bool at_end;    /* end of file */
 } LineReader;
 

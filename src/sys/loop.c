@@ -23,7 +23,7 @@ static void arm_timer(Loop *loop)
     uv_timer_start(&loop->uv_timer, timer_fired, due > turn ? (uint64_t)(due - turn) : 0, 0);
 }
 
-/* The handle may fire for a timer that was stopped since; that is cheaper than rearming it for
+/* The handle may fire for a timer that has been stopped since; that is cheaper than rearming it for
  * every stop. */
 static void timer_fired(uv_timer_t *handle)
 {

@@ -8,7 +8,7 @@
 Str machine_arch(Arena *arena); /* "x86_64", "aarch64" */
 Str machine_host_name(Arena *arena);
 Str machine_kernel(Arena *arena); /* its release: "6.1.0-25-amd64" */
-/* The path of the running program, even if its file was replaced since. */
+/* The path of the running program, even if its file has since been replaced. */
 MUST_CHECK bool machine_own_program(Arena *arena, Str *out, Error *err);
 /* Physical memory in bytes; 0: unknown. */
 int64_t machine_memory(void);

@@ -59,7 +59,7 @@ bool name_service_query(Arena *arena, const char *database, Str key, Str *out, E
                    ? error_set(err, ERROR_NOT_FOUND,
                                "the name service (%s) has no entry '%" STR_FMT "'", database,
                                STR_ARG(key))
-                   : error_set(err, ERROR_UNAVAILABLE, "the name service does not respond");
+                   : error_set(err, ERROR_UNAVAILABLE, "the name service is not responding");
     }
     *out = str_trim(result.out);
     return out->len > 0 || error_set(err, ERROR_NOT_FOUND,

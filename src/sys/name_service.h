@@ -7,7 +7,7 @@
 #include "base/own.h"
 #include "base/str.h"
 
-/* The output of `getent DATABASE KEY`, all lines, without the last line end. ERROR_NOT_FOUND if
+/* The output of `getent DATABASE KEY`, all lines, without the last newline. ERROR_NOT_FOUND if
  * there is no such entry, or no getent. */
 MUST_CHECK bool name_service_query(Arena *arena, const char *database, Str key, Str *out,
                                    Error *err);

@@ -85,7 +85,7 @@ void privileges_return(void)
     }
 }
 
-bool privileges_are_root(void)
+bool running_as_root(void)
 {
     return geteuid() == 0;
 }

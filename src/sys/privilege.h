@@ -18,7 +18,7 @@ void privileges_return(void);
  * holds keys. Call it again after privileges_drop, which may reset it. */
 void privileges_forbid_dumps(void);
 
-bool privileges_are_root(void);
+bool running_as_root(void);
 uid_t privileges_user(void); /* effective user */
 /* Makes the process receive SIGTERM when its parent, which must be `parent`, exits. Call it after
  * privileges_drop, which resets it. Returns false if the parent has exited already. */

@@ -607,7 +607,7 @@ static void close_all(int *descriptors, size_t count)
     }
 }
 
-/* Only root must check where links of other users lead: for others the kernel enforces
+/* Only root must check where other users' links point: for others the kernel enforces
  * permissions. */
 static bool open_directory(const ProcessSpec *spec, int *out, Error *err)
 {

@@ -56,14 +56,14 @@ void process_memory_release(void)
     }
 }
 
-void own_heap_keep(void)
+void process_heap_keep(void)
 {
     /* Otherwise the buffer of each large response would be unmapped and its pages zeroed again. */
     (void)mallopt(M_MMAP_THRESHOLD, HEAP_SPARE);
     (void)mallopt(M_TRIM_THRESHOLD, 2 * HEAP_SPARE);
 }
 
-void own_heap_trim(void)
+void process_heap_trim(void)
 {
     if (mallinfo2().fordblks > HEAP_SPARE) {
         malloc_trim(HEAP_SPARE / 4);

@@ -7,9 +7,9 @@
  * such pages. */
 void process_memory_release(void);
 
-/* Lets the allocator retain some megabytes of free memory, for a daemon that handles requests and
- * calls own_heap_trim from time to time. */
-void own_heap_keep(void);
+/* Lets the allocator retain a few megabytes of free memory, for a daemon that handles requests and
+ * calls process_heap_trim from time to time. */
+void process_heap_keep(void);
 /* Returns free memory to the kernel if there is a lot of it, such as after a burst of requests; the
  * allocator would retain it otherwise. Cheap if there is none. Can be called on any thread. */
-void own_heap_trim(void);
+void process_heap_trim(void);

@@ -14,7 +14,7 @@ enum {
 typedef struct SlotFile {
     int descriptor;        /* -1: closed */
     uint64_t sequence;     /* sequence number of the newest record; 0: no record */
-    atomic_bool is_synced; /* nothing was written since slot_file_sync */
+    atomic_bool is_synced; /* nothing has been written since slot_file_sync */
     char name[320];        /* full path, for messages */
 } SlotFile;
 

@@ -12,8 +12,8 @@ bool terminal_is_available(void);
 bool terminal_is_raw(void);
 
 /* Reads a line, without echo if `hidden` is set. The prompt is written to standard error. The
- * answer has at most `max` - 1 bytes and a NUL; if it is a secret, the caller wipes it. Fails with
- * ERROR_NOT_FOUND if there is no terminal or no answer, with ERROR_LIMIT, and with ERROR_CONFLICT
- * if it is interrupted by a key or a signal that does not terminate the program. The terminal is
- * restored in any case. */
+ * answer is at most `max` - 1 bytes long, plus a NUL; if it is a secret, the caller wipes it. Fails
+ * with ERROR_NOT_FOUND if there is no terminal or no answer, with ERROR_LIMIT, and with
+ * ERROR_CONFLICT if it is interrupted by a key or a signal that does not terminate the program. The
+ * terminal is restored in any case. */
 MUST_CHECK bool terminal_ask(const char *question, bool hidden, char *out, size_t max, Error *err);

@@ -28,7 +28,7 @@ MUST_CHECK bool tree_read_link(const Tree *tree, Arena *arena, const char *path,
 MUST_CHECK bool tree_list(const Tree *tree, Arena *arena, const char *path, uint32_t max,
                           Str **names, uint32_t *count, Error *err);
 /* The path of `path` as seen from outside. Components that do not exist are appended unchanged; a
- * dangling link is ERROR_CONFLICT, because from outside it might lead elsewhere. */
+ * dangling link is ERROR_CONFLICT, because from outside it might point elsewhere. */
 MUST_CHECK bool tree_locate(const Tree *tree, Arena *arena, const char *path, const char **out,
                             Error *err);
 /* Whether the path exists, following links. */

@@ -21,11 +21,11 @@ struct WorkItem {
 };
 
 WorkQueue *work_queue_new(Loop *loop);
-/* Waits for the item that is executed, and calls `done` of all items. NULL is allowed. */
+/* Waits for the item that is being executed, and calls `done` of all items. NULL is allowed. */
 void work_queue_free(WorkQueue *queue);
 DEFINE_AUTO(WorkQueue, work_queue_free)
 
 /* `done` may add its item again, such as for the next part of long work. */
 void work_queue_add(WorkQueue *queue, WorkItem *item);
-/* The number of items whose `done` was not called yet. */
+/* The number of items whose `done` has not been called yet. */
 uint32_t work_queue_length(const WorkQueue *queue);

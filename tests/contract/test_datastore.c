@@ -530,7 +530,7 @@ static void etcd_runs_as_another_user(void **state)
     Server *server = &world->servers[0];
     char path[64];
     Error err;
-    if (!privileges_are_root()) {
+    if (!running_as_root()) {
         server->user = privileges_user();
     } else {
         char etcd[PATH_SIZE];

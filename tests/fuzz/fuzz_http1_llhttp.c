@@ -38,7 +38,7 @@ static const char *const reasons[] = {
     "chunk too large",
     "headers after the body",
     /* Limits. */
-    "headers or chunk lines have more than",
+    "headers or chunk lines are longer than",
     "more than 64 headers",
     "larger than the limit of",
 };

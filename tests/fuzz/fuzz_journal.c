@@ -34,16 +34,16 @@ static void scan(Str text)
     debt_book_init(&cut, &arena);
     debt_book_init(&again, &arena);
     JournalScan first = journal_scan(text, &torn);
-    BUG_IF(first.whole > text.len || first.records + first.damaged > text.len);
-    JournalScan second = journal_scan(str_slice(text, 0, first.whole), &cut);
-    BUG_IF(second.whole != first.whole || second.records != first.records);
+    BUG_IF(first.valid_len > text.len || first.records + first.damaged > text.len);
+    JournalScan second = journal_scan(str_slice(text, 0, first.valid_len), &cut);
+    BUG_IF(second.valid_len != first.valid_len || second.records != first.records);
     BUG_IF(debt_book_count(&torn) != debt_book_count(&cut));
     debt_book_recover(&torn, STR("boot"));
     BUG_IF(torn.run_open);
     AUTO_CLEAR(Buf) written = buf_make(BUF_UNLIMITED), twice = buf_make(BUF_UNLIMITED);
     put_owed(&torn, &written);
     JournalScan third = journal_scan(buf_str(&written), &again);
-    BUG_IF(third.damaged != 0 || third.whole != written.len);
+    BUG_IF(third.damaged != 0 || third.valid_len != written.len);
     put_owed(&again, &twice);
     /* Invalid UTF-8 is replaced when it is written, so distinct values may become equal. */
     BUG_IF(debt_book_count(&again) > debt_book_count(&torn));

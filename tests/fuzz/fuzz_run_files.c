@@ -79,7 +79,7 @@ static void read_events(const Directory *agent, Arena *arena, Str text)
     ok = local_run_events(agent, run, arena, &events, &err);
     BUG_IF(!ok || events.len > text.len);
     RunEventScan scan = run_events_scan(events);
-    BUG_IF(scan.whole != events.len);
+    BUG_IF(scan.valid_len != events.len);
     if (local_run_tail(run, &scan) == TAIL_ENDED &&
         local_run_result(arena, scan.end.text, &result, &err)) {
         result.since_ms = 1;

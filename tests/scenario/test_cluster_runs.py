@@ -110,7 +110,7 @@ def test_a_cancel_says_what_happens_to_running_steps_and_can_stop_them(fleet):
     wait_until(lambda: fleet.status(run)["counts"]["running"], "the run")
     wait_until(lambda: '"event":"start"' in fleet.call("logs", run, "-o", "json").stdout, "the step")
     shown = fleet.call("runs", "show", run).stdout
-    assert "running  web1\n        last event of web1: step 'web#gate' started, at 2" in shown
+    assert "running  web1\n        last event from web1: step 'web#gate' started, at 2" in shown
     assert fleet.call("runs", "cancel", run).stdout == (
         f"{run} is being canceled\n  1 node: running steps may finish for 30s, then they get SIGTERM "
         "and are killed 2s later; --now does not wait\n")

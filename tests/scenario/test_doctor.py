@@ -118,7 +118,7 @@ def test_a_hanging_server_is_reported_as_such(cluster):
         checks = look(cluster)
     finally:
         os.kill(cluster.server.process.pid, signal.SIGCONT)
-    assert "it is running but does not respond" in checks["server"]["text"]
+    assert "it is running but not responding" in checks["server"]["text"]
     assert checks["ports"] == checks["ports"] | {"state": "skipped", "text": "the server is unreachable"}
 
 

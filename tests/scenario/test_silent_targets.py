@@ -43,7 +43,7 @@ def test_a_target_that_is_lost_is_shown_as_silent_and_waited_for(lost):
     shown = fleet.call("runs", "show", run, code=3).stdout
     assert (f"silent  web1: its session ended while it executed the run; silent since "
             f"{node['silent_since']}; waiting for it until {node['waits_until']}\n"
-            "        last event of web1: step 'web#gate' started, at ") in shown
+            "        last event from web1: step 'web#gate' started, at ") in shown
     assert f"run {run} in progress: 1 silent of 1 node" in shown
     fleet.machines["web1"].start()
     wait_until(lambda: fleet.status(run)["counts"]["running"], "the return of the node")

@@ -131,7 +131,7 @@ static void roles_have_lower_limits(void **state)
     Str large =
         arena_format(arena, "{\"metadata\":{\"annotations\":{\"a\":\"%03000d\"}},%s", 0, role + 1);
     ask(f, "PUT", "/v1/roles/new", large.data);
-    expect(f, 429, "detail", "roles of a cluster can have 2 MiB in total; delete some first");
+    expect(f, 429, "detail", "the roles of a cluster can be 2 MiB in total; delete some first");
     /* Beyond the limit, existing ones can become smaller. */
     ask(f, "PUT", "/v1/roles/big0", large.data);
     expect(f, 200, "metadata.name", "big0");

@@ -372,7 +372,7 @@ static void a_hanging_server_is_not_blamed_on_its_ports(void **state)
 {
     DoctorView *view = make_view(*state);
     fail_with(&view->health.err, ERROR_TIMEOUT);
-    expect(*state, view, CHECK_SERVER, DOCTOR_FAILED, "it is running but does not respond");
+    expect(*state, view, CHECK_SERVER, DOCTOR_FAILED, "it is running but not responding");
     expect(*state, view, CHECK_PORTS, DOCTOR_SKIPPED, "the server is unreachable");
 }
 

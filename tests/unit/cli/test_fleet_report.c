@@ -219,7 +219,7 @@ static void a_page_of_different_nodes_has_a_limited_size(void **state)
     assert_int_equal(world.matrix.groups.len, count);
     assert_true(world.matrix.cell_count <= 2 * (uint64_t)count * STEPS);
     fleet_report_html(&world.report, &world.out);
-    assert_true(has(&world, "80 steps with equal results"));
+    assert_true(has(&world, "80 steps with identical results"));
     assert_in_range(world.out.len, 1, (12 << 20) + 60 * (size_t)count);
     assert_int_equal(has(&world, " more nodes</b>"), count > 4761);
     print_message("%u nodes: %zu bytes of HTML, %zu bytes of memory\n", count, world.out.len,

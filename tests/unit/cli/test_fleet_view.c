@@ -136,9 +136,8 @@ static void a_lost_node_is_shown_with_its_step_and_how_long_it_is_waited_for(voi
                                                      .reason = STR("gone"),
                                                      .until = STR("12:18:11") });
     fleet_view_show_missing(&f.view);
-    assert_true(str_ends(
-        buf_str(&f.out.buf),
-        STR("silent  db1: gone; its last event is of step 'a'; waiting for it until 12:18:11\n")));
+    assert_true(str_ends(buf_str(&f.out.buf), STR("silent  db1: gone; its last event is from step "
+                                                  "'a'; waiting for it until 12:18:11\n")));
 }
 
 static void who_does_not_report_is_named_once(void **state)

@@ -117,7 +117,7 @@ static void descriptions_of_other_users_are_ignored(void **state)
     Error err;
     assert_true(dev_directory_publish(&location, arena, known, &err));
     assert_true(dev_directory_find(arena, location.path, &description, &err));
-    if (privileges_are_root()) {
+    if (running_as_root()) {
         path = location.path;
         assert_true(directory_open(path, &directory, &err));
         assert_true(directory_give(&directory, NO_USER, NO_USER, &err));

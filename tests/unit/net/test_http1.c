@@ -230,7 +230,7 @@ static void every_part_has_a_limit(void **state)
     arena_init(&arena, ARENA_UNLIMITED);
     Str start = STR("POST / HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n");
     expect(HTTP1_REQUEST, repeated(&arena, "GET /", "aaaaaaaaaaaaaaaaaaaa", 1000),
-           "431 headers or chunk lines have more than 16384 bytes");
+           "431 headers or chunk lines are longer than 16384 bytes");
     expect(HTTP1_REQUEST, repeated(&arena, "GET / HTTP/1.1\r\n", "A: b\r\n", 65),
            "| the connection was closed in the middle of a message");
     Str many = arena_join(&arena, repeated(&arena, "GET / HTTP/1.1\r\n", "A: b\r\n", 65),
@@ -246,8 +246,9 @@ static void every_part_has_a_limit(void **state)
         arena_copy_c(&arena, found),
         arena_format(&arena, "%s413 body is larger than the limit of 1000 bytes", head).data);
     Str extension = repeated(&arena, "1;", "aaaaaaaaaa", 200);
-    expect(HTTP1_REQUEST, arena_join(&arena, start, extension, STR_EMPTY),
-           arena_format(&arena, "%s431 headers or chunk lines have more than 64 bytes", head).data);
+    expect(
+        HTTP1_REQUEST, arena_join(&arena, start, extension, STR_EMPTY),
+        arena_format(&arena, "%s431 headers or chunk lines are longer than 64 bytes", head).data);
 }
 
 static void after_a_failure_nothing_is_read(void **state)

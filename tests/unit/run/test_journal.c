@@ -302,7 +302,7 @@ static void a_torn_tail_of_a_finished_run_is_truncated(void **state)
     debt_book_init(&book, &world->scratch->arena);
     JournalScan scan = journal_scan(content(world), &book);
     assert_int_equal(scan.damaged, 0);
-    assert_int_equal(scan.whole, content(world).len);
+    assert_int_equal(scan.valid_len, content(world).len);
     assert_int_equal(debt_book_count(&book), 1);
 }
 
@@ -491,7 +491,7 @@ static void a_debt_without_a_step_is_damage(void **state)
         journal_record_put(&(JournalRecord){ .kind = JOURNAL_END, .run = STR("r1") }, &text);
         JournalScan scan = journal_scan(buf_str(&text), &book);
         assert_int_equal(scan.damaged, begin.debt_count - 1);
-        assert_int_equal(scan.whole, text.len);
+        assert_int_equal(scan.valid_len, text.len);
     }
 }
 

@@ -32,8 +32,8 @@ static void lines_count_up_to_the_first_damaged_one(void **state)
         assert_int_equal(scan.last, rows[i].last);
         assert_str(scan.end.event, rows[i].end);
         assert_int_equal(scan.begun, rows[i].last > 0);
-        assert_true(scan.whole <= rows[i].text.len);
-        assert_true(scan.last == 0 || rows[i].text.data[scan.whole - 1] == '\n');
+        assert_true(scan.valid_len <= rows[i].text.len);
+        assert_true(scan.last == 0 || rows[i].text.data[scan.valid_len - 1] == '\n');
     }
 }
 
@@ -68,7 +68,7 @@ static void a_second_attempt_continues_the_numbers_after_a_torn_line(void **stat
     RunEventScan scan = run_events_scan(content(dir));
     assert_int_equal(scan.last, 4);
     assert_int_equal(scan.begun, 2);
-    assert_int_equal(scan.whole, content(dir).len);
+    assert_int_equal(scan.valid_len, content(dir).len);
     assert_str(scan.end.event, "end");
     assert_true(str_find(content(dir), STR("\"attempt\":2,\"resumed\":true"), 0) != STR_NOT_FOUND);
     assert_true(str_find(scan.end.text, STR("\"reason\":\"no site\",\"exit_code\":1"), 0) !=

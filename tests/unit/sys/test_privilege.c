@@ -26,7 +26,7 @@ enum {
 
 static void run_in_child(void (*act)(const char *place), Scratch *scratch)
 {
-    if (!privileges_are_root()) {
+    if (!running_as_root()) {
         fail_msg("only root has rights to give up");
     }
     const char *place = scratch_place(scratch, "file");
