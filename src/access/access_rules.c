@@ -162,7 +162,7 @@ static void read_selector(Reader *reader, Str pointer, Value text, AccessRule *r
         return;
     }
     if (text.len > ACCESS_SELECTOR_MAX) {
-        add_fault(reader, pointer, "a selector must have at most %d bytes", ACCESS_SELECTOR_MAX);
+        add_fault(reader, pointer, "a selector must be at most %d bytes long", ACCESS_SELECTOR_MAX);
         return;
     }
     if (text.len == 0) {

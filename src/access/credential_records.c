@@ -77,7 +77,7 @@ static void start_change(RecordOperation *operation, bool (*decide)(void *, Chan
                                 .cluster_store = operation->cluster_store,
                                 .keys = keys,
                                 .key_count = READ_ROLES + operation->role_count,
-                                .counted = { operation->row->all(arena, prefix) },
+                                .counted = { operation->row->key_prefix(arena, prefix) },
                                 .decide = decide,
                                 .done = decided,
                                 .context = operation },
@@ -118,7 +118,7 @@ bool credential_records_list(Arena *arena, const ClusterStore *cluster_store,
         return error_set(err, ERROR_INVALID, "the page size must be between 1 and %d",
                          CREDENTIAL_PAGE_MAX);
     }
-    Str all = row->all(arena, cluster_store->prefix);
+    Str all = row->key_prefix(arena, cluster_store->prefix);
     Str start_key = after.len == 0 ? STR_EMPTY : arena_join(arena, all, after, STR_EMPTY);
     StateRange range = state_range(cluster_store->state, all, start_key);
     CredentialEntry *entries = ARENA_ARRAY(arena, CredentialEntry, limit);
@@ -245,8 +245,9 @@ static void sweep(RecordOperation *operation)
     StoreTxn txn = { .compares = compares, .success = ops };
     CredentialEntry entry;
     Error err;
-    StateRange range = state_range(operation->cluster_store.state,
-                                   row->all(arena, operation->cluster_store.prefix), STR_EMPTY);
+    StateRange range =
+        state_range(operation->cluster_store.state,
+                    row->key_prefix(arena, operation->cluster_store.prefix), STR_EMPTY);
     for (const StateEntry *from;
          txn.success_count < STORE_OPS_MAX && (from = state_next(&range)) != NULL;) {
         if (read_entry(arena, row, from, &entry) &&

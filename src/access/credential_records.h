@@ -22,7 +22,7 @@ typedef struct CredentialRecords {
     size_t id;         /* a string, and */
     size_t expires_ms; /* an int64_t time, at these offsets */
     Str (*key)(Arena *arena, Str prefix, Str id);
-    Str (*all)(Arena *arena, Str prefix); /* the common prefix of their keys */
+    Str (*key_prefix)(Arena *arena, Str prefix); /* the common prefix of their keys */
     /* Whether this is a valid ID; fails with ERROR_INVALID. */
     bool (*check)(Str id, Error *err);
     bool (*read)(Arena *arena, Str text, void *out, Error *err);

@@ -36,7 +36,7 @@ const CredentialRecords join_token_records = {
     .id = offsetof(TokenRecord, id),
     .expires_ms = offsetof(TokenRecord, expires_ms),
     .key = cluster_key_token,
-    .all = cluster_key_token_all,
+    .key_prefix = cluster_key_token_all,
     .check = check_join_id,
     .read = read_join_record,
 };
@@ -107,7 +107,7 @@ const CredentialRecords api_token_records = {
     .id = offsetof(ApiTokenRecord, token.id),
     .expires_ms = offsetof(ApiTokenRecord, token.expires_ms),
     .key = cluster_key_access_token,
-    .all = cluster_key_access_token_all,
+    .key_prefix = cluster_key_access_token_all,
     .check = check_api_id,
     .read = read_api_record,
     .grants = cluster_key_access_token_grants,

@@ -126,7 +126,7 @@ static void check_membership(Agent *agent)
 
 /* --- Leaving --------------------------------------------------------------------------------- */
 
-/* The result is passed only to the caller that requested it, regardless of later changes of the
+/* The result is passed only to the caller that requested it, regardless of later changes to the
  * files. */
 static void forget_node(void *context)
 {
@@ -346,7 +346,7 @@ bool agent_open(const AgentOptions *options, Agent **out, Error *err)
     upgrade_restart_init(&agent->upgrade_restart,
                          &(UpgradeRestartOptions){ .loop = options->loop,
                                                    .kernel = "/",
-                                                   .is_restarted = own_unit_is_main_process(),
+                                                   .will_be_restarted = own_unit_is_main_process(),
                                                    .excluded = list_excluded,
                                                    .due = outdated,
                                                    .context = agent });

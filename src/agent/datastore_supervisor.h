@@ -9,7 +9,7 @@
 typedef struct DatastoreSupervisor DatastoreSupervisor;
 
 enum {
-    DATASTORE_RETRY_MS = 10 * 1000, /* after it could not be started, such as without etcd */
+    DATASTORE_RETRY_MS = 10 * 1000, /* after a failed start, for example because etcd is missing */
 };
 
 /* The path is borrowed. */

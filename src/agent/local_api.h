@@ -1,5 +1,5 @@
-/* The agent's API for commands of this machine: HTTP and JSON on a Unix
- * socket, for root and for the user that the agent runs as. Loop thread.
+/* The agent's API for commands on this machine: HTTP and JSON on a Unix socket, for root and for
+ * the user that the agent runs as. Loop thread.
  *
  *     GET   /v1/agent          its status: "eden.agent-status/1"
  *     POST  /v1/agent/renew    renew the certificate now

@@ -1,7 +1,7 @@
 /* A run of the cluster on this node, as its agent stores it: a directory `runs/<id>` with
  *
  *     order.json       what to do; without variables once there is a result
- *     state.json       how far it is ("eden.local-run/1")
+ *     state.json       its progress ("eden.local-run/1")
  *     events.ndjson    written by the runner (run/run_events.h)
  *     result.json      its result, once that is known
  *     event.json       what the run reacts to

@@ -115,7 +115,7 @@ static void order_range_stored(void *context, uint64_t ticket)
     orders_set(membership->orders, watched_image(membership->ordered));
 }
 
-/* node.json has the servers, so that a node that starts connects to any of them. */
+/* node.json contains the list of servers, so that a node that starts connects to any of them. */
 static void servers_stored(void *context, uint64_t ticket)
 {
     Membership *membership = context;
@@ -182,7 +182,8 @@ static void moved(void *context, SessionNodeState state)
         orders_connected(membership->orders);
     }
     if (membership->node_leave != NULL) {
-        node_leave_moved(membership->node_leave, state, session_link_status(membership->link).why);
+        node_leave_session_changed(membership->node_leave, state,
+                                   session_link_status(membership->link).why);
     }
     report_status(membership);
 }

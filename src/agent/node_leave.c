@@ -59,7 +59,7 @@ static void response_received(void *context, GrpcStatus status, Str text, Str re
     }
 }
 
-void node_leave_moved(NodeLeave *node_leave, SessionNodeState state, const Error *why)
+void node_leave_session_changed(NodeLeave *node_leave, SessionNodeState state, const Error *why)
 {
     if (node_leave->call != NULL) {
         return;

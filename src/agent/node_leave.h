@@ -31,4 +31,4 @@ void node_leave_free(NodeLeave *node_leave); /* NULL is allowed */
 DEFINE_AUTO(NodeLeave, node_leave_free)
 
 /* Called when the state of the session has changed; `why` if it is waiting. */
-void node_leave_moved(NodeLeave *node_leave, SessionNodeState state, const Error *why);
+void node_leave_session_changed(NodeLeave *node_leave, SessionNodeState state, const Error *why);

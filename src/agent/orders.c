@@ -119,7 +119,7 @@ static bool scan_events(Entry *entry, Error *err)
     return true;
 }
 
-static void upload_moved(void *context)
+static void upload_progressed(void *context)
 {
     schedule_check(((Entry *)context)->orders);
 }
@@ -143,7 +143,7 @@ static void start_upload(Entry *entry)
                                               .node = options->node.name,
                                               .run = id_of(entry),
                                               .client = client_of,
-                                              .moved = upload_moved,
+                                              .progressed = upload_progressed,
                                               .context = entry },
                          &entry->upload, &err))) {
         log_warning("cannot upload the events of a run", LOG_STR("run", id_of(entry)),
@@ -418,7 +418,7 @@ static void forget(Orders *orders, uint32_t at)
             (orders->entries.len - at) * sizeof(Entry *));
 }
 
-/* Deletes the oldest runs whose reports the server has completely. */
+/* Deletes the oldest runs whose reports have completely reached the server. */
 static void delete_old_runs(Orders *orders)
 {
     uint32_t excess = 0;

@@ -41,7 +41,7 @@ Orders *orders_open(const OrdersOptions *options);
 void orders_close(Orders *orders);
 DEFINE_AUTO(Orders, orders_close)
 
-/* Sets all orders of the node, as received last; borrowed until the next call. Runs are started
+/* Sets all orders of the node, as last received; borrowed until the next call. Runs are started
  * from then on. */
 void orders_set(Orders *orders, const WatchedImage *image);
 /* Called when records up to this number are durable. */

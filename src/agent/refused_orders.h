@@ -23,8 +23,8 @@ void refused_orders_clear(RefusedOrders *orders);
 RefusedOrder *refused_orders_find(RefusedOrders *orders, Str id);
 /* Adds an entry, or returns the existing one. */
 RefusedOrder *refused_orders_add(RefusedOrders *orders, Str id, bool is_damaged, const Error *why);
-/* Marks all entries as withdrawn until they are found or added again; entries that still are can
- * then be dropped, with the directories of damaged runs. */
+/* Marks all entries as withdrawn until they are found or added again; those that are still marked
+ * can then be dropped, with the directories of damaged runs. */
 void refused_orders_withdraw(RefusedOrders *orders);
 void refused_orders_drop(RefusedOrders *orders, const Directory *agent);
 /* Adds a result to the outbox. */

@@ -27,8 +27,8 @@ typedef enum QueuePhase {
 typedef enum QueueTail {
     TAIL_NONE,        /* this attempt has not started */
     TAIL_OPEN,        /* it has started */
-    TAIL_REBOOTING,   /* it waits for the machine to restart */
-    TAIL_INTERRUPTED, /* it has ended because of a signal */
+    TAIL_REBOOTING,   /* it is waiting for the machine to restart */
+    TAIL_INTERRUPTED, /* it was ended by a signal */
     TAIL_ENDED,
 } QueueTail;
 

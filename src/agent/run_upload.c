@@ -204,7 +204,7 @@ static void send_next(void *context)
 static void notify(void *context)
 {
     RunUpload *upload = context;
-    upload->options.moved(upload->options.context);
+    upload->options.progressed(upload->options.context);
 }
 
 /* --- Public API ------------------------------------------------------------------------------- */

@@ -26,7 +26,7 @@ typedef struct RunUploadOptions {
     /* The connection to the server, or NULL. */
     GrpcClient *(*client)(void *context);
     /* Called in a later iteration: more events are stored, or the server does not accept them. */
-    void (*moved)(void *context);
+    void (*progressed)(void *context);
     void *context;
 } RunUploadOptions;
 

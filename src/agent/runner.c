@@ -178,7 +178,7 @@ bool runner_start(const RunnerOptions *options, Runner **out, Error *err)
     return true;
 }
 
-/* A process that reuses the number of an ended runner does not hold its lock. */
+/* A process that reuses the PID of an ended runner does not hold its lock. */
 static bool find(Runner *runner)
 {
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
@@ -262,9 +262,10 @@ Str runner_explain(const RunnerNode *node, const LocalRun *run, DetachedProcessE
     Error err;
     if (has_begun && local_run_events(node->directory, run, arena, &text, &err)) {
         Str step = run_events_running(text, arena);
-        return step.len == 0 ? how
-                             : arena_format(arena, "%" STR_FMT " while step '%" STR_FMT "' ran",
-                                            STR_ARG(how), STR_ARG(step));
+        return step.len == 0
+                   ? how
+                   : arena_format(arena, "%" STR_FMT " while step '%" STR_FMT "' was running",
+                                  STR_ARG(how), STR_ARG(step));
     }
     if (local_run_open(node->directory, run, &directory, &err) &&
         directory_read(&directory, arena, LOCAL_OUTPUT, OUTPUT_READ, &text, &err)) {

@@ -56,6 +56,6 @@ typedef struct SupervisorStatus {
     pid_t pid;        /* while running; otherwise 0 */
     int64_t since_ms; /* Unix time of the last state change */
     uint32_t exits;   /* number of unexpected exits */
-    const char *why;  /* reason of the last exit; "" if none */
+    const char *why;  /* reason for the last exit; "" if none */
 } SupervisorStatus;
 SupervisorStatus server_supervisor_status(const ServerSupervisor *supervisor);

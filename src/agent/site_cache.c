@@ -88,7 +88,7 @@ static bool read_manifest(const SiteCache *cache, Arena *arena, Str id, Manifest
 }
 
 /* Next to the directory of a version, <version>.manifest contains the ID of its manifest; the
- * file's time is that of the last use. */
+ * file's time is when it was last used. */
 static bool is_record(Str name)
 {
     return str_ends(name, STR(".manifest"));
@@ -337,7 +337,7 @@ static void store_done(WorkItem *item)
     if (step->has_failed && !cache->has_failed) {
         cache->has_failed = true;
         cache->failure = step->err;
-        /* Data with another hash was damaged in transit, or on the server. */
+        /* Data with a different hash was damaged in transit, or on the server. */
         cache->failure.kind = step->err.kind == ERROR_INVALID ? ERROR_UNAVAILABLE : step->err.kind;
     }
     cache->received += !step->has_failed;
@@ -411,7 +411,7 @@ static void on_chunk(GrpcCall *call, Str message)
     }
 }
 
-/* Errors of the connection are retried; an error response of the server is final. */
+/* Connection errors are retried; an error response from the server is final. */
 static void on_call_ended(GrpcCall *call, GrpcStatus status, Str text)
 {
     SiteCache *cache = grpc_call_data(call);

@@ -10,7 +10,7 @@
 #include "sys/append_file.h"
 
 #define SPOOL_NAME "spool"
-/* file with the unreadable part of the spool, from the last time it was damaged */
+/* file with the unreadable part of the spool, saved when it was last damaged */
 #define SPOOL_DAMAGED "spool.damaged"
 
 struct Spool {
@@ -254,7 +254,7 @@ static bool rewrite(Spool *spool, const SpoolImage *image, Error *err)
     return write_image(spool, err);
 }
 
-/* Nothing is readable, and it is not of another version: starts with an empty spool. */
+/* Nothing is readable, and it is not from a different version: starts with an empty spool. */
 static bool start_empty(Spool *spool, Arena *arena, Str text, SpoolImage *image, Error *err)
 {
     save_damaged(spool, text);

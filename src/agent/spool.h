@@ -36,7 +36,7 @@ typedef struct SpoolOptions {
 /* Opens or creates it. An incomplete tail is cut off with a warning. Only damaged records are lost:
  * what is unreadable is saved as spool.damaged next to it, and logged. The others keep their
  * sequence numbers, so that a server accepts each once and sees a gap. Fails with ERROR_INVALID,
- * without changes, if the file is of another version. */
+ * without changes, if the file has a different version. */
 MUST_CHECK bool spool_open(const SpoolOptions *options, Spool **out, Error *err);
 /* Tries once to write pending entries. NULL is allowed. */
 void spool_close(Spool *spool);

@@ -1,5 +1,5 @@
-/* Renewal is driven by one timer and by the notices of the server. Only one request is in progress
- * at a time; callers that require a renewal are completed with its result. */
+/* Renewal is driven by one timer and by notices from the server. Only one request is in progress at
+ * a time; callers that require a renewal are completed with its result. */
 #include "agent/trust.h"
 
 #include <stdlib.h>
@@ -25,7 +25,7 @@ enum {
 typedef struct RenewalCall {
     Trust *trust; /* NULL once the trust is freed */
     P256Private *key;
-    TrustDone *done; /* NULL: no caller waits */
+    TrustDone *done; /* NULL: no caller is waiting */
     void *context;
 } RenewalCall;
 
@@ -40,7 +40,7 @@ struct Trust {
     bool has_rules; /* the following fields are from a notice */
     Pin issuer;
     int64_t since_ms, spread_ms;
-    Buf notice; /* a notice that is not applied yet */
+    Buf notice; /* a notice that has not been applied yet */
     LoopTimer timer, report_timer, notice_timer;
     RenewalCall *renewing;
     uint32_t failures;
@@ -59,7 +59,7 @@ static RenewalPlan plan_of(const Trust *trust)
 
 /* --- Reports --------------------------------------------------------------------------------- */
 
-static void report_runs(void *context)
+static void report_timer_expired(void *context)
 {
     Trust *trust = context;
     TrustReport report;
@@ -160,7 +160,7 @@ static bool check_certificate(const Trust *trust, const P256Private *key, Certif
         strcmp(next->identity.node, credential->identity.node) != 0 ||
         !p256_public_equal(&public, &next->key)) {
         return error_set(err, ERROR_DENIED,
-                         "the server answered with a certificate for another node");
+                         "the server answered with a certificate for a different node");
     }
     return certificate_verify(chain, trust->bundle, USE_CLIENT, loop_wall_ms(trust->options.loop),
                               err);
@@ -215,7 +215,7 @@ static void renew_failed(Trust *trust, const Error *err)
         renewal_retry_ms(credential, trust->failures++, loop_wall_ms(loop), loop_random(loop));
     trust->retry_ms = loop_now_ms(loop) + wait_ms;
     log_warning("cannot renew the certificate", LOG_C("error", err->text),
-                LOG_INT("again_in_ms", wait_ms));
+                LOG_INT("retry_in_ms", wait_ms));
 }
 
 static bool apply_reply(Trust *trust, RenewalCall *renewing, Str response, Error *err)
@@ -402,7 +402,7 @@ bool trust_open(const TrustOptions *options, Trust **out, Error *err)
     arena_init(&trust->credential_arena, ARENA_UNLIMITED);
     arena_init(&trust->bundle_arena, ARENA_UNLIMITED);
     loop_timer_init(&trust->timer, options->loop, timer_expired, trust);
-    loop_timer_init(&trust->report_timer, options->loop, report_runs, trust);
+    loop_timer_init(&trust->report_timer, options->loop, report_timer_expired, trust);
     loop_timer_init(&trust->notice_timer, options->loop, apply_pending_notice, trust);
     trust->notice = buf_make(TRUST_NOTICE_MAX);
     if (!read_files(trust, err) || !make_tls(trust, &trust->credential, trust->bundle_text, err)) {

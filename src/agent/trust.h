@@ -54,9 +54,8 @@ void trust_connected(Trust *trust);
 void trust_resend_report(Trust *trust);
 
 typedef void TrustDone(void *context, const Error *err);
-/* Renews immediately, regardless of the certificate's age. `done` is called once, unless the
- * trust is freed before. ERROR_UNAVAILABLE without a connection, ERROR_CONFLICT during another
- * renewal. */
+/* Renews immediately, regardless of the certificate's age. `done` is called once, unless the trust
+ * is freed first. ERROR_UNAVAILABLE without a connection, ERROR_CONFLICT during another renewal. */
 void trust_renew(Trust *trust, TrustDone *done, void *context);
 
 typedef struct TrustStatus {
@@ -65,6 +64,6 @@ typedef struct TrustStatus {
     RenewalPlan plan;
     bool renewing;
     uint32_t failures; /* consecutive failures */
-    const Error *why;  /* reason of the last failure; otherwise NULL */
+    const Error *why;  /* reason for the last failure; otherwise NULL */
 } TrustStatus;
 TrustStatus trust_status(const Trust *trust);

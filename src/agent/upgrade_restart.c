@@ -34,8 +34,9 @@ static void check_children(void *context)
     } else if (others > 0) {
         if (!upgrade_restart->is_logged) {
             upgrade_restart->is_logged = true;
-            log_info("program replaced; the agent restarts when its child processes have exited",
-                     LOG_INT("processes", others));
+            log_info(
+                "program replaced; the agent will restart when its child processes have exited",
+                LOG_INT("processes", others));
         }
         loop_timer_start(&upgrade_restart->timer, UPGRADE_RESTART_CHECK_MS);
     } else {
@@ -55,7 +56,7 @@ void upgrade_restart_check(UpgradeRestart *upgrade_restart)
     if (loop_timer_started(&upgrade_restart->timer) || !is_outdated(upgrade_restart)) {
         return;
     }
-    if (upgrade_restart->options.is_restarted) {
+    if (upgrade_restart->options.will_be_restarted) {
         loop_timer_start(&upgrade_restart->timer, 0);
     } else {
         log_info("program replaced; restart the agent to run the new one");

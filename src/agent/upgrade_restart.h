@@ -15,8 +15,8 @@ enum {
 
 typedef struct UpgradeRestartOptions {
     Loop *loop;
-    const char *kernel; /* root of proc and sys: "/", except in tests */
-    bool is_restarted;  /* systemd supervises it and restarts it */
+    const char *kernel;     /* root of proc and sys: "/", except in tests */
+    bool will_be_restarted; /* systemd supervises it and restarts it */
     /* Fills in the process ids of children that are not waited for: the server, which exits with
      * the agent, and etcd, which continues to run; 0: none. */
     void (*excluded)(void *context, int64_t out[UPGRADE_RESTART_EXCLUDED]);

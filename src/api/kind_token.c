@@ -290,14 +290,14 @@ static void remove_token(const Kind *kind, ApiCall *call, const KindItem *presen
 
 static Str watch_prefix(const Kind *kind, Arena *arena, Str prefix, uint32_t which)
 {
-    return which < TYPE_COUNT ? types[which].records->all(arena, prefix) : STR_EMPTY;
+    return which < TYPE_COUNT ? types[which].records->key_prefix(arena, prefix) : STR_EMPTY;
 }
 
 static bool key_to_name(const Kind *kind, Arena *arena, Str prefix, Str key, Str *name)
 {
     Error err;
     for (uint32_t i = 0; i < TYPE_COUNT; i++) {
-        Str all = types[i].records->all(arena, prefix);
+        Str all = types[i].records->key_prefix(arena, prefix);
         if (str_starts(key, all)) {
             *name = str_from_offset(key, all.len);
             return types[i].records->check(*name, &err);

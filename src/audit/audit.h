@@ -15,8 +15,8 @@ enum {
     AUDIT_BATCH_MAX = 100,    /* entries per transaction */
     AUDIT_WAITING_MAX = 4000, /* entries waiting to be written */
     AUDIT_PAGE_MAX = 1000,
-    AUDIT_DENIED_CHANGES = 20, /* maximum number of entries per minute and credential */
-    AUDIT_SESSIONS = 60,       /* maximum number of logins and logouts per minute and credential */
+    AUDIT_DENIED_CHANGES = 20, /* maximum number of entries per credential per minute */
+    AUDIT_SESSIONS = 60,       /* maximum number of logins and logouts per credential per minute */
 };
 
 /* `cluster_store` is copied, including its prefix. */
@@ -44,7 +44,7 @@ typedef enum AuditLimit {
 /* audit_head_is_full(), as of the last read or write. */
 bool audit_is_full(const Audit *audit);
 
-/* Whether to write another entry of this credential: one read and a few others per minute, so that
+/* Whether to write another entry for this credential: one read and a few others per minute, so that
  * a user without permissions cannot fill the log. */
 typedef enum AuditAllowance {
     AUDIT_ALLOWANCE_NONE,

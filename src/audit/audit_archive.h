@@ -35,7 +35,7 @@ MUST_CHECK bool audit_archive_follows(const AuditArchive *archive, const AuditAr
 
 /* --- Reader ---------------------------------------------------------------------------------- */
 
-/* A known position of the chain, from another file or the log. */
+/* A known position in the chain, from another file or the log. */
 typedef struct AuditMark {
     uint64_t sequence;
     char hash[AUDIT_HASH_TEXT + 1];
@@ -56,7 +56,7 @@ void audit_archive_reader_clear(AuditArchiveReader *reader);
 DEFINE_AUTO_CLEAR(AuditArchiveReader, audit_archive_reader_clear)
 
 /* If the file contains the entry with this number, or starts right after it, that entry's hash must
- * equal `hash`. Call it before the first piece, at most AUDIT_MARKS_MAX times. */
+ * match `hash`. Call it before the first piece, at most AUDIT_MARKS_MAX times. */
 void audit_archive_reader_mark(AuditArchiveReader *reader, uint64_t sequence, const char *hash);
 /* Each fails with ERROR_INVALID, or ERROR_LIMIT for a line that is too long, and names the line. No
  * more calls are allowed after a failure. */

@@ -11,7 +11,7 @@
 
 typedef struct DropOperation {
     ClusterStore cluster_store;
-    /* `arena` lives as long as the operation; `batch_arena` is reset for each response of the
+    /* `arena` lives as long as the operation; `batch_arena` is reset for each response from the
      * store */
     Arena arena, batch_arena;
     AuditDropRequest request;

@@ -257,7 +257,7 @@ static bool check_hash(AuditChain *chain, Arena *arena, uint64_t sequence, Str t
     Buf printed = buf_make_in(arena, BUF_UNLIMITED);
     Error err;
     if (!json_print(&printed, object, &canonical, &err) || !str_eq(buf_str(&printed), text)) {
-        return set_broken(chain, sequence, "the entry does not have the format of the log");
+        return set_broken(chain, sequence, "the entry is not in the log's format");
     }
     map_remove(object.map, value_string(STR("hash")));
     if (!hash_map(arena, object.map, hash, &err) || !str_eq_c(received, hash)) {

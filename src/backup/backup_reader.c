@@ -13,14 +13,14 @@ enum {
     STATE_FAILED,
 };
 
-/* Information that is stored twice must be equal. */
+/* Information that is stored twice must match. */
 static bool read_head(void *context, const StoreDumpHead *head, Error *err)
 {
     BackupReader *reader = context;
     const BackupManifest *manifest = &reader->manifest;
     if (head->revision != manifest->revision) {
         return error_set(err, ERROR_INVALID,
-                         "it has revision %lld, but the manifest specifies %lld",
+                         "its revision is %lld, but the manifest specifies %lld",
                          (long long)head->revision, (long long)manifest->revision);
     }
     return strcmp(head->store_id, manifest->store_id) == 0 ||
@@ -133,7 +133,7 @@ static bool read_part(BackupReader *reader, Str *bytes, Error *err)
     return reader->remaining > 0 || end_part(reader, err);
 }
 
-static bool is_in_store(const BackupReader *reader, Error *err)
+static bool wrap_store_error(const BackupReader *reader, Error *err)
 {
     return error_wrap(err, "the part '%s', starting at byte %llu of the file",
                       backup_part_name(BACKUP_STORE), (unsigned long long)reader->part_start);
@@ -143,7 +143,7 @@ static bool read_store(BackupReader *reader, Str *bytes, Error *err)
 {
     Str rest = *bytes;
     if (!store_dump_reader_feed(&reader->dump, &rest, err)) {
-        return is_in_store(reader, err);
+        return wrap_store_error(reader, err);
     }
     Str piece = str_slice(*bytes, 0, bytes->len - rest.len);
     reader->consumed += piece.len;
@@ -171,7 +171,7 @@ static bool read_some(BackupReader *reader, Str *bytes, Error *err)
     case STATE_COMPLETE:
         return error_set(err, ERROR_INVALID, "damaged: data after the end, byte %llu",
                          (unsigned long long)reader->consumed);
-    default: BUG("reading on after a backup failed");
+    default: BUG("reading after a failure");
     }
 }
 
@@ -212,7 +212,7 @@ bool backup_reader_finish(BackupReader *reader, Error *err)
             (unsigned long long)reader->consumed, backup_part_name((BackupPartKind)reader->part),
             (long long)reader->remaining);
     case STATE_STORE:
-        return store_dump_reader_finish(&reader->dump, err) || is_in_store(reader, err);
+        return store_dump_reader_finish(&reader->dump, err) || wrap_store_error(reader, err);
     default: BUG("finishing a backup that failed");
     }
 }

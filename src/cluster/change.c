@@ -62,7 +62,7 @@ static void end(Change *change, const Error *err)
 
 static void read_keys(Change *change);
 
-static void reached_by_state(void *context)
+static void state_caught_up(void *context)
 {
     end(context, NULL);
 }
@@ -90,7 +90,7 @@ static void written(void *context, const StoreReply *reply, const Error *err)
     Error late;
     if (err == NULL && reply->succeeded) {
         change->written = reply->revision;
-        state_wait(change->spec.cluster_store.state, reply->revision, reached_by_state, change);
+        state_wait(change->spec.cluster_store.state, reply->revision, state_caught_up, change);
     } else if (err != NULL || change->is_abandoned) {
         end(change, err);
     } else if (is_fenced_out(change, reply)) {
@@ -347,8 +347,8 @@ static const RecordField grants_fields[] = {
 };
 
 static const RecordFormat grants_format = { .format = "eden.grants/1", .fields = grants_fields };
-static const RecordFormat without_format = { .format = "eden.without/1",
-                                             .fields = &(const RecordField){ 0 } };
+static const RecordFormat excluded_format = { .format = "eden.without/1",
+                                              .fields = &(const RecordField){ 0 } };
 
 static Str print(Arena *arena, const RecordFormat *format, const void *record)
 {
@@ -364,5 +364,5 @@ Str grants_record(Arena *arena, Str last)
 
 Str excluded_record(Arena *arena)
 {
-    return print(arena, &without_format, NULL);
+    return print(arena, &excluded_format, NULL);
 }

@@ -13,7 +13,7 @@ Str cluster_key_node_all(Arena *arena,
                          Str prefix); /* common prefix of these and of liveness keys */
 /* Exists as long as the node has a session: it is attached to the lease of the session. */
 Str cluster_key_alive(Arena *arena, Str prefix, Str name);
-/* Records since when the node has no session. It remains when the node reconnects, and is then
+/* Records since when the node has had no session. It remains when the node reconnects, and is then
  * ignored. */
 Str cluster_key_silent(Arena *arena, Str prefix, Str name);
 /* Exists until all data of a removed node is deleted; then the common prefix. */

@@ -35,7 +35,7 @@ typedef struct KeyRecord {
 static bool check_secret(Str digits, Error *err)
 {
     return (digits.len == 2 * (size_t)SEAL_KEY && hex_is_valid(digits)) ||
-           error_set(err, ERROR_INVALID, "must be a key of hexadecimal digits");
+           error_set(err, ERROR_INVALID, "must be a key in hexadecimal");
 }
 
 /* Written once, and replaced entirely if damaged. */
@@ -111,7 +111,7 @@ static void on_key(void *context, Change *change, const Error *err)
     key->first = NULL;
     key->last = &key->first;
     /* The callback may free the key. */
-    SealKey previous = key->key;
+    SealKey copy = key->key;
     bool is_known = key->is_known;
     if (key->is_orphan) {
         key_destroy(key);
@@ -119,10 +119,10 @@ static void on_key(void *context, Change *change, const Error *err)
     while (next != NULL) {
         Waiter *waiter = next;
         next = waiter->next;
-        waiter->done(waiter->context, is_known ? &previous : NULL, is_known ? NULL : err);
+        waiter->done(waiter->context, is_known ? &copy : NULL, is_known ? NULL : err);
         free(waiter);
     }
-    seal_key_clear(&previous);
+    seal_key_clear(&copy);
 }
 
 CursorKey *cursor_key_new(const ClusterStore *cluster_store)

@@ -1,7 +1,7 @@
 /* Leader election.
  *
  * All transitions are decided in one place, from the current state: update() runs after every
- * response of the store, when the timer fires, and when the key has changed. Only one request is
+ * response from the store, when the timer fires, and when the key has changed. Only one request is
  * pending at a time; everything else waits for its response, except being deposed, which is
  * immediate. */
 #include "cluster/leader.h"
@@ -291,7 +291,7 @@ static void timer_expired(void *context)
 }
 
 /* In a later iteration of the loop: views must not be detached while they are notified. */
-static void state_aged(void *context)
+static void state_age_changed(void *context)
 {
     Leader *leader = context;
     loop_timer_start(&leader->timer, 0);
@@ -299,7 +299,7 @@ static void state_aged(void *context)
 
 static void key_changed(void *context, const StateEntry *now, const StateEntry *before)
 {
-    state_aged(context);
+    state_age_changed(context);
 }
 
 /* --- Public API ------------------------------------------------------------------------------ */
@@ -325,7 +325,7 @@ Leader *leader_new(const LeaderOptions *options)
     loop_timer_init(&leader->timer, options->cluster_store.loop, timer_expired, leader);
     leader->view = (StateView){ .kinds = STATE_KIND(KEY_LEADER),
                                 .changed = key_changed,
-                                .aged = state_aged,
+                                .age_changed = state_age_changed,
                                 .context = leader };
     state_attach(options->cluster_store.state, &leader->view);
     loop_timer_start(&leader->timer, 0);
@@ -353,7 +353,7 @@ void leader_free(Leader *leader)
     state_detach(leader->options.cluster_store.state, &leader->view);
     loop_timer_stop(&leader->timer);
     if (leader->is_pending) {
-        leader->freed = true; /* a response of the store is pending */
+        leader->freed = true; /* a response from the store is pending */
     } else {
         leader_destroy(leader);
     }

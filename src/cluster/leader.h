@@ -36,7 +36,7 @@ typedef struct LeaderOptions {
  * fenced. No callback runs during this call. */
 Leader *leader_new(const LeaderOptions *options);
 /* For a clean stop: calls `deposed` if it leads, revokes the lease so that others do not have to
- * wait until it expires, then calls `done`, possibly within this call; also if the store does not
+ * wait until it expires, then calls `done`, possibly within this call; even if the store does not
  * respond in time. It does not try to lead again. */
 void leader_resign(Leader *leader, LoopRun *done, void *context);
 /* Must be called before the state and the store are freed. No callback runs. Without leader_resign

@@ -5,7 +5,7 @@ bool object_selector_parse_as(Arena *arena, Str name, Str text, const Selector *
 {
     Sources sources;
     if (text.len > SELECTOR_TEXT_MAX) {
-        problems_add(problems, "E0501", NULL, 0, 0, "a selector must have at most %d bytes",
+        problems_add(problems, "E0501", NULL, 0, 0, "a selector must be at most %d bytes long",
                      SELECTOR_TEXT_MAX);
         return false;
     }

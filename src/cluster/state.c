@@ -35,7 +35,7 @@ typedef struct Pending {
 /* Why the copy is stale. */
 typedef enum Problem {
     PROBLEM_READING, /* the store cannot be read */
-    PROBLEM_SILENT,  /* it does not respond */
+    PROBLEM_SILENT,  /* it is not responding */
     PROBLEM_WRITING, /* it accepts no writes, so it does not reflect the cluster */
     PROBLEM_COUNT
 } Problem;
@@ -228,8 +228,8 @@ static void notify_age(State *state)
 {
     for (StateView *view = state->views; view != NULL; view = state->next_view) {
         state->next_view = view->next;
-        if (view->aged != NULL) {
-            view->aged(view->context);
+        if (view->age_changed != NULL) {
+            view->age_changed(view->context);
         }
     }
 }
@@ -599,7 +599,7 @@ static void check_runs(void *context)
     if (!state->is_checking) {
         probe_store(state);
     } else if (++state->missed_checks == MISSED_MAX) {
-        set_problem(state, PROBLEM_SILENT, ERROR_TIMEOUT, "the store does not respond");
+        set_problem(state, PROBLEM_SILENT, ERROR_TIMEOUT, "the store is not responding");
     }
     state_check(state);
 }
@@ -666,7 +666,7 @@ void state_free(State *state)
 {
     state_stop(state);
     if (state != NULL && state->pending_calls > 0) {
-        state->is_freed = true; /* a response of the store is pending */
+        state->is_freed = true; /* a response from the store is pending */
     } else if (state != NULL) {
         state_destroy(state);
     }

@@ -2,7 +2,7 @@
  * page by page, watches them, and lists again if the watch cannot continue; everything else reads
  * the copy, without waiting, or follows it with a view. Loop thread only.
  *
- * The copy is stale while the store cannot be read, does not respond, or accepts no writes. In the
+ * The copy is stale while the store cannot be read, is not responding, or accepts no writes. In the
  * meantime, it stays as it was and never becomes empty: reads and sessions continue with it. A full
  * store still accepts deletes, and its copy is current. */
 #pragma once
@@ -86,8 +86,8 @@ typedef struct StateView {
      * previous revision until all changes of a revision were reported. Entries of the audit log are
      * reported when they are new, but not stored. */
     void (*changed)(void *context, const StateEntry *now, const StateEntry *before);
-    void (*settled)(void *context); /* all changes of a revision were reported; may be NULL */
-    void (*aged)(void *context);    /* the state became stale, or current again; may be NULL */
+    void (*settled)(void *context);     /* all changes of a revision were reported; may be NULL */
+    void (*age_changed)(void *context); /* the state became stale, or current again; may be NULL */
     /* Everything was listed again, and only differences were reported: changes of keys without
      * stored values, such as those of the audit log, may be missing. May be NULL. */
     void (*reread)(void *context);

@@ -24,7 +24,7 @@ enum {
 typedef struct MemberControl MemberControl;
 
 typedef struct MemberControlStatus {
-    MemberStep step;    /* last step, or what is waited for */
+    MemberStep step;    /* last step, or what it is waiting for */
     const char *error;  /* why the last round failed; empty if it succeeded */
     bool is_responding; /* this server's member responded in the last round */
     bool is_learner;    /* it was a learner then */
@@ -40,7 +40,7 @@ typedef struct MemberControlOptions {
     /* Fills in all servers of the cluster, at most MEMBERS_MAX, and returns their number. Strings
      * stay valid until the loop's next iteration. */
     uint32_t (*servers)(void *context, MemberServer *out);
-    /* Called after each step and when the reason for waiting changes. Must not free the control.
+    /* Called after each step and when the reason for waiting changes. Must not free the controller.
      * May be NULL. */
     void (*changed)(void *context, const MemberControlStatus *status);
     void *context;

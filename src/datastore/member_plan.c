@@ -32,15 +32,15 @@ static const char *const reason_texts[] = {
     [MEMBER_NO_LEADER] = "the datastore has no leader",
     [MEMBER_NOT_LEADER] = "another member leads",
     [MEMBER_QUORUM_LOST] = "the datastore has lost its quorum; no automatic changes are made",
-    [MEMBER_VOTER_DOWN] = "a voter does not respond",
+    [MEMBER_VOTER_DOWN] = "a voter is not responding",
     [MEMBER_LEARNER_STARTING] = "the new member has not been started yet",
-    [MEMBER_LEARNER_DOWN] = "the new member does not respond",
+    [MEMBER_LEARNER_DOWN] = "the new member is not responding",
     [MEMBER_LEARNER_LAGS] = "the new member has not caught up yet",
     [MEMBER_SERVER_NOT_READY] = "a server is not ready to start a member",
     [MEMBER_NO_REPLACEMENT] = "no server is ready to replace a lost voter",
     [MEMBER_EVEN_VOTERS] = "the number of voters would stay even",
     [MEMBER_NO_SUCCESSOR] = "no other voter can become the leader",
-    [MEMBER_QUORUM_AT_RISK] = "too few of the remaining voters respond",
+    [MEMBER_QUORUM_AT_RISK] = "too few of the remaining voters are responding",
     [MEMBER_NONE_WANTED] = "at least one server is required",
     [MEMBER_TOO_MANY_WANTED] = "too many servers",
     [MEMBER_DUPLICATE_NAME] = "two servers have the same name",
@@ -50,7 +50,7 @@ static const char *const reason_texts[] = {
     [MEMBER_UNWANTED] = "its server should not have a member",
     [MEMBER_SERVER_LOST] = "its server is lost",
     [MEMBER_DATA_LOST] = "its data is lost",
-    [MEMBER_STALLED] = "it makes no progress",
+    [MEMBER_STALLED] = "it is making no progress",
 };
 
 const char *member_action_name(MemberAction action)

@@ -84,10 +84,10 @@ typedef enum MemberReason {
     /* Reasons for MEMBER_WAIT. */
     MEMBER_NO_LEADER,
     MEMBER_NOT_LEADER,       /* the leader makes the changes */
-    MEMBER_QUORUM_LOST,      /* too few voters respond; an operator must act */
-    MEMBER_VOTER_DOWN,       /* a wanted voter does not respond */
+    MEMBER_QUORUM_LOST,      /* too few voters are responding; an operator must act */
+    MEMBER_VOTER_DOWN,       /* a wanted voter is not responding */
     MEMBER_LEARNER_STARTING, /* the learner has not been started yet */
-    MEMBER_LEARNER_DOWN,     /* the learner does not respond */
+    MEMBER_LEARNER_DOWN,     /* the learner is not responding */
     MEMBER_LEARNER_LAGS,     /* the learner has not caught up yet */
     MEMBER_SERVER_NOT_READY, /* a wanted server cannot start a member */
     MEMBER_NO_REPLACEMENT,   /* a dead voter is kept until another server is ready */
@@ -120,5 +120,5 @@ typedef struct MemberStep {
 MemberStep member_plan(const MemberSnapshot *snapshot);
 
 const char *member_action_name(MemberAction action);
-/* Text to append to a message, as in "waiting: a voter does not respond". */
+/* Text to append to a message, as in "waiting: a voter is not responding". */
 const char *member_reason_text(MemberReason reason);

@@ -30,7 +30,7 @@ static const RecordField marker_fields[] = {
     { "memberId", RECORD_TEXT, RECORD_CHARS_AT(Marker, member_id), .check_text = check_id,
       .help = "ID of the member" },
     { "version", RECORD_TEXT, RECORD_CHARS_AT(Marker, version), .is_required = true, .min = 1,
-      .help = "version of the etcd that last used the data" },
+      .help = "version of etcd that last used the data" },
     { 0 },
 };
 

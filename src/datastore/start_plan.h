@@ -23,7 +23,7 @@ enum {
 };
 
 typedef enum MarkerState {
-    MARKER_CREATING, /* first member of a new cluster; its IDs are unknown yet */
+    MARKER_CREATING, /* first member of a new cluster; its IDs are not known yet */
     MARKER_JOINING,  /* has not responded yet */
     MARKER_MEMBER,   /* has responded */
     MARKER_REMOVED,

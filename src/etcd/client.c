@@ -278,7 +278,7 @@ static void expire(void *context)
     int64_t now = loop_now_ms(client->options.loop);
     for (EtcdCall *call; (call = client->waiting.first) != NULL && call->deadline_ms <= now;) {
         Error err;
-        error_set(&err, ERROR_UNAVAILABLE, "etcd does not respond: %s",
+        error_set(&err, ERROR_UNAVAILABLE, "etcd is not responding: %s",
                   client->last_error[0] == '\0' ? "timed out" : client->last_error);
         complete(call, STR_EMPTY, &err);
     }

@@ -27,11 +27,11 @@ typedef struct Piece {
     uint32_t count; /* at least 1 */
 } Piece;
 
-/* Recent changes, for watches that are up to date or nearly. */
+/* Recent changes, for watches that are up to date or nearly so. */
 typedef struct Recent {
     Piece **pieces; /* ring of `cap`, sorted */
     uint32_t first, count, cap;
-    uint32_t unreported;   /* number of newest events not reported to watches yet */
+    uint32_t unreported;   /* number of newest events not yet reported to watches */
     int64_t unreported_id; /* ID of the first of these */
     size_t bytes;
     int64_t from;     /* all changes since this revision are included, up to `received` */
@@ -45,7 +45,7 @@ typedef struct EtcdWatchList {
 /* A stream of changes to all keys. */
 typedef struct Upstream {
     GrpcCall *call;   /* NULL: none */
-    int64_t next_id;  /* earlier events were received already */
+    int64_t next_id;  /* earlier events have already been received */
     int64_t revision; /* of the last event received */
     int64_t number;   /* number of that event within its revision */
 } Upstream;
@@ -71,7 +71,7 @@ typedef struct Watches {
 typedef struct KeepAlives {
     GrpcCall *call;          /* the stream; NULL: none */
     KeepAlive *first, *last; /* in call order */
-    KeepAlive *unsent;       /* first one that was not sent on this stream yet */
+    KeepAlive *unsent;       /* first one that has not yet been sent on this stream */
     LoopTimer expire;        /* for the first one */
 } KeepAlives;
 

@@ -171,7 +171,7 @@ void etcd_compact_encode(int64_t revision, Buf *out)
 static bool header_in(const Etcd__ResponseHeader *wire, EtcdHeader *out, Error *err)
 {
     if (wire == NULL || wire->revision < 0 || wire->revision > STORE_REVISION_MAX) {
-        return error_set(err, ERROR_INVALID, "a response of etcd has no valid revision");
+        return error_set(err, ERROR_INVALID, "a response from etcd has no valid revision");
     }
     *out = (EtcdHeader){ wire->cluster_id, wire->member_id, wire->revision };
     return true;
@@ -188,7 +188,7 @@ bool etcd_header_decode(Str bytes, EtcdHeader *out, Error *err)
 
 static bool unexpected(Error *err)
 {
-    return error_set(err, ERROR_INVALID, "a response of etcd does not match the request");
+    return error_set(err, ERROR_INVALID, "a response from etcd does not match the request");
 }
 
 static StoreKv kv_in(const Etcd__KeyValue *wire)
@@ -331,7 +331,8 @@ static bool events_in(Arena *arena, const Etcd__WatchResponse *wire, EtcdWatchRe
         const Etcd__Event *event = wire->events[i];
         if (event->kv == NULL || event->kv->mod_revision < last ||
             event->kv->mod_revision > STORE_REVISION_MAX) {
-            return error_set(err, ERROR_INVALID, "an event of etcd has no key or is out of order");
+            return error_set(err, ERROR_INVALID,
+                             "an event from etcd has no key or is out of order");
         }
         last = event->kv->mod_revision;
         events[i] = (StoreEvent){ .deleted = event->type == ETCD__EVENT__TYPE__DELETE,
@@ -532,7 +533,7 @@ static bool members_in(Arena *arena, Etcd__Member *const *wire, size_t count, Et
     }
     for (size_t i = 0; i < count; i++) {
         if (list[i].id == (i == 0 ? 0 : list[i - 1].id)) {
-            return error_set(err, ERROR_INVALID, "etcd has sent an invalid list of members");
+            return error_set(err, ERROR_INVALID, "etcd sent an invalid list of members");
         }
     }
     *out = (EtcdMembers){ list, (uint32_t)count };

@@ -543,7 +543,7 @@ static void begin_now(TxnCall *call)
         error_set(&err, ERROR_UNAVAILABLE, "the store is closing");
         finish(call, NULL, &err);
     } else if (waited_ms > store->timeout_ms && !etcd_client_is_ready(store->client)) {
-        error_set(&err, ERROR_UNAVAILABLE, "etcd does not respond: %s",
+        error_set(&err, ERROR_UNAVAILABLE, "etcd is not responding: %s",
                   etcd_client_last_error(store->client));
         finish(call, NULL, &err);
     } else if (!request_writes(txn)) {

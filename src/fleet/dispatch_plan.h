@@ -9,7 +9,7 @@
 typedef struct DispatchTarget {
     bool has_result;
     NodeOutcome outcome;    /* outcome of the stored result */
-    int64_t order_revision; /* revision of the last change of its order; 0: it has no order */
+    int64_t order_revision; /* revision of the last change to its order; 0: it has no order */
     bool is_member;         /* it is still a node of the cluster */
     int64_t silent_ms;      /* time without a session; negative: it has one */
 } DispatchTarget;
@@ -41,10 +41,10 @@ typedef struct DispatchStep {
     int64_t wait_ms; /* 0: only until something changes */
 } DispatchStep;
 
-/* `canceled_revision` is the revision at which the run was canceled, or 0: orders from before do
- * not say so yet. `is_superseded`: a later version is being applied to all nodes, so silent ones
- * need not apply this one later. `lost_ms`: how long to wait for a silent target that has accepted
- * its order; 0: DISPATCH_LOST_MS. */
+/* `canceled_revision` is the revision at which the run was canceled, or 0: orders written earlier
+ * do not reflect this yet. `is_superseded`: a later version is being applied to all nodes, so
+ * silent ones need not apply this one later. `lost_ms`: how long to wait for a silent target that
+ * has accepted its order; 0: DISPATCH_LOST_MS. */
 typedef struct DispatchRun {
     FleetRunState state;
     RunCause cause;

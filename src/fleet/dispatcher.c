@@ -337,7 +337,7 @@ Dispatcher *dispatcher_new(const DispatcherOptions *options)
                  STATE_KIND(KEY_OBJECT),
         .changed = changed,
         .settled = check_soon,
-        .aged = check_soon,
+        .age_changed = check_soon,
         .context = dispatcher,
     };
     state_attach(options->cluster_store.state, &dispatcher->view);

@@ -22,8 +22,8 @@ void log_sender_init(LogSender *sender, Str node);
 void log_sender_clear(LogSender *sender);
 DEFINE_AUTO_CLEAR(LogSender, log_sender_clear)
 
-/* Reads the event of a whole line. Fails with ERROR_INVALID unless it is one of this node and has
- * the expected number. */
+/* Reads the event of a complete line. Fails with ERROR_INVALID unless it is one of this node and
+ * has the expected number. */
 MUST_CHECK bool log_sender_check(LogSender *sender, Str line, uint64_t expected, RunEventLine *out,
                                  Error *err);
 /* Appends the line to store, without a newline. */
@@ -43,5 +43,5 @@ MUST_CHECK bool log_lines_seek(LogLines *lines, int64_t offset, Error *err);
 /* The next line without its newline, valid until the next call. Returns no data at the end of the
  * file, for an incomplete last line, and for a line that ends after `until`. */
 MUST_CHECK bool log_lines_next(LogLines *lines, int64_t until, Str *line, Error *err);
-/* Whether the line contains zeros, which a power failure may leave. */
+/* Whether the line contains NUL bytes, which a power failure may leave. */
 bool log_line_is_torn(Str line);

@@ -9,7 +9,7 @@
 void fleet_run_create(const ClusterStore *cluster_store, const FleetRun *run, ClusterDone *done,
                       void *context);
 /* Targets that have not finished are canceled. Fails with ERROR_NOT_FOUND, or ERROR_CONFLICT if the
- * run has ended. With `now`, running steps are stopped at once, also if it was canceled before;
+ * run has ended. With `now`, running steps are stopped at once, even if it was already canceled;
  * otherwise canceling twice changes nothing. */
 void fleet_run_cancel(const ClusterStore *cluster_store, Str id, bool now, ClusterDone *done,
                       void *context);

@@ -1,8 +1,8 @@
 /* Files are scanned on first use, to determine the next number of each node. After a power failure,
- * unsynced data may be missing in part: an incomplete last line, or zeros in place of lines. The
- * file is truncated at that point, because later events would hide that earlier ones are missing.
- * After a failed write the cached numbers are dropped: the next use truncates what may not be on
- * disk, and scans the file again. */
+ * unsynced data may be missing in part: an incomplete last line, or NUL bytes in place of lines.
+ * The file is truncated at that point, because later events would hide that earlier ones are
+ * missing. After a failed write the cached numbers are dropped: the next use truncates what may not
+ * be on disk, and scans the file again. */
 #include "fleet/run_logs.h"
 
 #include <stdlib.h>
@@ -473,7 +473,7 @@ bool run_logs_append(RunLogs *logs, const RunLogLines *lines, RunLogsAppended *d
         return error_set(err, ERROR_LIMIT, "too many events are waiting to be written");
     }
     if (directory_disk_unreserved(&logs->directory) < (int64_t)(logs->pending_bytes + bytes)) {
-        return error_set(err, ERROR_UNAVAILABLE, "the disk of the server is nearly full");
+        return error_set(err, ERROR_UNAVAILABLE, "the server's disk is nearly full");
     }
     if (!find_log(logs, lines->run, &log, err) ||
         !append_lines(log, lines->node, lines->from, lines->lines, err)) {

@@ -64,7 +64,7 @@ int64_t run_logs_disk_bytes(const RunLogs *logs); /* of the file system that the
 
 typedef struct RunLogReader RunLogReader;
 
-/* The start of the line that remains of a log that was removed (run_logs_room.h). */
+/* The start of the line that remains of a log that was removed (run_logs_limit.h). */
 #define RUN_LOG_REMOVED "{\"event\":\"removed\","
 
 /* Only events of this node, and of this step; empty: all. That the log was removed is shown in any

@@ -142,7 +142,7 @@ static void changed(void *context, const StateEntry *now, const StateEntry *befo
     loop_defer(runs->cluster_store.loop, &runs->check);
 }
 
-static void aged(void *context)
+static void age_changed(void *context)
 {
     changed(context, NULL, NULL);
 }
@@ -158,9 +158,10 @@ VersionRuns *version_runs_new(const ClusterStore *cluster_store, const StoreComp
     runs->fence.key = arena_copy(&runs->arena, fence->key);
     loop_task_init(&runs->check, check, runs);
     loop_timer_init(&runs->retry, cluster_store->loop, check, runs);
-    runs->view = (StateView){
-        .kinds = STATE_KIND(KEY_CURRENT_VERSION), .changed = changed, .aged = aged, .context = runs
-    };
+    runs->view = (StateView){ .kinds = STATE_KIND(KEY_CURRENT_VERSION),
+                              .changed = changed,
+                              .age_changed = age_changed,
+                              .context = runs };
     state_attach(cluster_store->state, &runs->view);
     return runs;
 }

@@ -196,7 +196,7 @@ static Str notice_text(const Authority *authority, Arena *arena, const Rotation 
     return buf_str(&text);
 }
 
-/* Whether the stored notice is equal, regardless of its time. */
+/* Whether the stored notice matches, regardless of its time. */
 static bool notice_equals(Arena *arena, Str stored, Str planned)
 {
     TrustNotice a, b;
@@ -217,7 +217,7 @@ static void authority_destroy(Authority *authority)
     free(authority);
 }
 
-/* Called after a response of the store. Returns false if the authority was freed. */
+/* Called after a response from the store. Returns false if the authority was freed. */
 static bool has_next_step(Authority *authority)
 {
     if (!authority->freed) {

@@ -8,7 +8,7 @@
  *                then apply it on this server
  *     the end    name the only CA in the store, then replace ca.pem, remove ca-next.pem
  *
- * Writes of other servers are applied as soon as the state has them (cluster/state.h).
+ * Writes by other servers are applied as soon as the state has them (cluster/state.h).
  *
  * So after a crash at any point the store has the progress, and a file that the store does not name
  * is unused. */
@@ -85,7 +85,8 @@ void authority_revert(Authority *authority, ClusterDone *done, void *context);
  * rotation. */
 void authority_exclude(Authority *authority, Str node, ClusterDone *done, void *context);
 /* Sets whether this server is the leader, which advances the rotation: `fence` must be valid until
- * this is called with NULL, the initial value. Requests of operators are executed by any server. */
+ * this is called with NULL, the initial value. Requests from operators are executed by any
+ * server. */
 void authority_set_leader(Authority *authority, const StoreCompare *fence);
 /* Checks the progress now, because a condition of the rotation may have changed. */
 void authority_check(Authority *authority);

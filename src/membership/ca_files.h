@@ -1,4 +1,4 @@
-/* The CA files of a server. A snapshot: later changes of the files are not included. */
+/* The CA files of a server. A snapshot: later changes to the files are not included. */
 #pragma once
 
 #include "pki/credential.h"

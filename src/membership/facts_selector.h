@@ -7,7 +7,8 @@
 
 typedef struct FactsSelector FactsSelector;
 
-/* Copies the text. Fails with ERROR_INVALID, also for an expression that uses an unknown fact. */
+/* Copies the text. Fails with ERROR_INVALID, including for an expression that uses an unknown
+ * fact. */
 MUST_CHECK bool facts_selector_parse(Str text, FactsSelector **out, Error *err);
 /* Like facts_selector_parse, but adds problems with locations; the selector is the entire text of a
  * source with this name. They are allocated in the arena. */
@@ -16,7 +17,7 @@ MUST_CHECK bool facts_selector_parse_as(Arena *arena, Str name, Str text, FactsS
 void facts_selector_free(FactsSelector *selector); /* NULL is allowed */
 DEFINE_AUTO(FactsSelector, facts_selector_free)
 
-/* The part that refers to names and labels; valid as long as this selector. */
+/* The part that refers to names and labels; valid as long as this selector is. */
 const Selector *facts_selector_plain(const FactsSelector *selector);
 /* Whether the selector refers to facts. */
 bool facts_selector_uses_facts(const FactsSelector *selector);

@@ -134,7 +134,7 @@ bool node_texts_check(Value labels, Value annotations, Error *err)
     node_record_print(&(NodeRecord){ .labels = value_missing() }, &without);
     return with.len - without.len <= NODE_TEXTS_MAX ||
            error_set(err, ERROR_LIMIT,
-                     "labels and annotations of a node must have at most %d bytes in total",
+                     "labels and annotations of a node must be at most %d bytes in total",
                      NODE_TEXTS_MAX);
 }
 

@@ -30,7 +30,7 @@ static bool can_serve(const ServerRecord *record)
     return record->rpc_count > 0 && record->api_count > 0;
 }
 
-/* Whether the address is one of the list; one on this machine may have any host. */
+/* Whether the address is in the list; one on this machine may have any host. */
 static bool is_listed(Str text, const Str *list, uint32_t count)
 {
     Address address, listed;

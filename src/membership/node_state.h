@@ -54,7 +54,7 @@ MUST_CHECK bool node_state_save(const Directory *agent, const NodeState *state, 
 /* Fails with ERROR_NOT_FOUND if this machine is not a node. */
 MUST_CHECK bool node_state_load(const Directory *agent, Arena *arena, NodeState *out, Error *err);
 
-/* The cluster's record of this machine, as its agent received it last; available while the agent is
+/* The cluster's record of this machine, as its agent last received it; available while the agent is
  * down, and deleted when the machine leaves the cluster. `state_dir` is that of the agent.
  * ERROR_NOT_FOUND: this machine is not a node of a cluster, or has received nothing yet;
  * ERROR_DENIED: only root may read it; ERROR_INVALID: it is damaged. */

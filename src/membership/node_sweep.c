@@ -20,7 +20,7 @@ enum {
     RETRY_MS = 5000, /* delay after a failure of the store */
 };
 
-/* A walk through all keys. It ends with a response of the store, when the sweep may be freed
+/* A walk through all keys. It ends with a response from the store, when the sweep may be freed
  * already. */
 typedef struct Walk {
     NodeSweep *sweep; /* NULL once freed */

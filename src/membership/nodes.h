@@ -93,8 +93,8 @@ void nodes_approve(const ClusterStore *cluster_store, Str name, Str key, Cluster
                    void *context);
 /* Deletes the pending requests; the machines may send new ones. */
 void nodes_reject(const ClusterStore *cluster_store, Str name, ClusterDone *done, void *context);
-/* Records since when a node is silent, after its session has ended and it has not reconnected in
- * time. Does nothing if it has a session again or is no longer a node, or if the leader's fence
+/* Records since when a node has been silent, after its session has ended and it has not reconnected
+ * in time. Does nothing if it has a session again or is no longer a node, or if the leader's fence
  * does not hold. */
 void nodes_record_silence(const ClusterStore *cluster_store, const StoreCompare *fence, Str name,
                           ClusterDone *done, void *context);

@@ -1,5 +1,5 @@
-/* Records since when nodes are silent. A transaction per node, limited in number, compares that the
- * node has no session. */
+/* Records since when nodes have been silent. A transaction per node, limited in number, compares
+ * that the node has no session. */
 #include <stdlib.h>
 
 #include "base/log.h"
@@ -93,7 +93,7 @@ static void node_recorded(void *context, const Error *err)
     call_ended(all);
 }
 
-/* A record from before the node's last session is about an earlier period of silence. */
+/* A record older than the node's last session is about an earlier period of silence. */
 static bool must_record(const RosterNode *node)
 {
     bool is_recorded =

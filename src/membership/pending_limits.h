@@ -6,7 +6,7 @@
  * source that requests a thousand names only evicts itself, and an honest machine stays. Requests
  * with a token need no row.
  *
- * The room contains the unapproved machines that this server has seen. */
+ * It contains the unapproved machines that this server has seen. */
 #pragma once
 
 #include "base/rate.h"
@@ -38,7 +38,7 @@ PendingLimits *pending_limits_new(void);
 void pending_limits_free(PendingLimits *limits); /* NULL is allowed */
 DEFINE_AUTO(PendingLimits, pending_limits_free)
 
-/* Whether to process another request of this source. `now_ms` must be monotonic. */
+/* Whether to process another request from this source. `now_ms` must be monotonic. */
 bool pending_limits_allows(PendingLimits *limits, uint64_t origin, int64_t now_ms);
 
 typedef enum WaitingVerdict {
@@ -57,7 +57,7 @@ void pending_limits_record(PendingLimits *limits, const WaitingRow *row);
 void pending_limits_forget(PendingLimits *limits, const char *name, const Pin *key);
 uint32_t pending_limits_count(const PendingLimits *limits);
 
-/* Replaces the known rows by those of a full listing: begin, record each, end. Rows with requests
- * since the beginning stay. */
+/* Replaces the known rows with those from a full listing: begin, record each, end. Rows with
+ * requests since the beginning stay. */
 void pending_limits_begin(PendingLimits *limits);
 void pending_limits_end(PendingLimits *limits);

@@ -55,7 +55,7 @@ struct Roster {
 
 /* --- Nodes ----------------------------------------------------------------------------------- */
 
-static Member *find_by_serial(Str *by_serial)
+static Member *member_from_serial_key(Str *by_serial)
 {
     return by_serial == NULL ? NULL : (Member *)((char *)by_serial - offsetof(Member, by_serial));
 }
@@ -112,9 +112,9 @@ static bool is_readable(const Member *member)
 static void count_member(Roster *roster, const Member *member, bool is_added)
 {
     /* unsigned wraparound: adding UINT32_MAX decrements */
-    uint32_t one = is_added ? 1 : UINT32_MAX;
-    roster->unreadable += is_readable(member) ? 0 : one;
-    roster->alive += is_readable(member) && member->node.is_alive ? one : 0;
+    uint32_t delta = is_added ? 1 : UINT32_MAX;
+    roster->unreadable += is_readable(member) ? 0 : delta;
+    roster->alive += is_readable(member) && member->node.is_alive ? delta : 0;
 }
 
 static void member_free(Member *member)
@@ -392,7 +392,7 @@ const RosterNode *roster_find_any(const Roster *roster, Str name)
 const RosterNode *roster_find_serial(const Roster *roster, Str serial)
 {
     OrderedCursor at = ordered_lower_bound(&roster->serials, serial);
-    const Member *member = find_by_serial(ordered_next(&roster->serials, &at));
+    const Member *member = member_from_serial_key(ordered_next(&roster->serials, &at));
     bool found = member != NULL && str_eq_c(serial, member->node.record.serial);
     return found ? &member->node : NULL;
 }

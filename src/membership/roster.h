@@ -48,7 +48,7 @@ uint32_t roster_count(const Roster *roster); /* number of readable records */
 uint32_t roster_alive(const Roster *roster); /* number of readable nodes that have a session */
 
 /* Nodes that match a selector (NULL: all), sorted by name, including unreadable ones, starting
- * after `after`. Valid as long as the arena, and until the next iteration of the loop. */
+ * after `after`. Valid as long as the arena is, and until the next iteration of the loop. */
 typedef struct RosterRange {
     const Roster *roster;
     const Selector *selector;

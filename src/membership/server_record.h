@@ -17,7 +17,7 @@ enum {
 typedef enum EtcdRole {
     ETCD_ROLE_UNKNOWN, /* the server does not know, or has no datastore of its own */
     ETCD_ROLE_NONE,
-    ETCD_ROLE_DOWN, /* it does not respond */
+    ETCD_ROLE_DOWN, /* it is not responding */
     ETCD_ROLE_LEARNER,
     ETCD_ROLE_VOTER,
 } EtcdRole;

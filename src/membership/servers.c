@@ -78,7 +78,7 @@ bool server_decide_remove(const ServerFacts *facts, Error *err)
                      "directory");
 }
 
-/* A server without a record is that of a cluster from before there were records. */
+/* A server without a record belongs to a cluster older than these records. */
 bool server_decide_serve(const ServerFacts *facts, Error *err)
 {
     return (facts->node != NULL && facts->node->is_server) ||

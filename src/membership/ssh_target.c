@@ -102,7 +102,7 @@ bool ssh_trust_add(Arena *arena, SshTrust *trust, Str line, Error *err)
     char fingerprint[SSH_FINGERPRINT_TEXT + 1];
     line = str_trim(line);
     if (line.len > SSH_HOST_KEY_MAX) {
-        return error_set(err, ERROR_LIMIT, "a host key must have at most %d bytes",
+        return error_set(err, ERROR_LIMIT, "a host key must be at most %d bytes long",
                          SSH_HOST_KEY_MAX);
     }
     if (!ssh_key_read(arena, skip_host(line), STR_EMPTY, &key, &why) ||
@@ -246,10 +246,10 @@ const char *const *ssh_target_argv(Arena *arena, const SshTarget *target, const 
     return argv.items;
 }
 
-Str ssh_authorized_line(Arena *arena, Str public_line, bool by_sudo)
+Str ssh_authorized_line(Arena *arena, Str public_line, bool use_sudo)
 {
     return arena_format(arena, "restrict,command=\"%s\" %" STR_FMT,
-                        by_sudo ? REMOTE_BY_SUDO : REMOTE, STR_ARG(public_line));
+                        use_sudo ? REMOTE_BY_SUDO : REMOTE, STR_ARG(public_line));
 }
 
 /* --- Errors ---------------------------------------------------------------------------------- */

@@ -58,7 +58,7 @@ typedef struct SshFiles {
 const char *const *ssh_target_argv(Arena *arena, const SshTarget *target, const SshTrust *trust,
                                    const SshFiles *files);
 /* The line for authorized_keys of that machine, which restricts the key to that command. */
-Str ssh_authorized_line(Arena *arena, Str public_line, bool by_sudo);
+Str ssh_authorized_line(Arena *arena, Str public_line, bool use_sudo);
 
 /* Explains the failure of ssh from its exit code and output, with a suggestion. Always returns
  * false; the kind is ERROR_DENIED for a wrong host key or a rejected login, otherwise

@@ -84,14 +84,14 @@ static bool load_or_create_key(const SshVerifier *verifier, Arena *arena, Str *l
            ssh_key_ensure(&directory, KEY_FILE, comment_of(verifier, arena), arena, line, err);
 }
 
-bool ssh_verifier_line(const SshVerifier *verifier, Arena *arena, bool by_sudo, Str *out,
+bool ssh_verifier_line(const SshVerifier *verifier, Arena *arena, bool use_sudo, Str *out,
                        Error *err)
 {
     Str line;
     if (!load_or_create_key(verifier, arena, &line, err)) {
         return false;
     }
-    *out = ssh_authorized_line(arena, line, by_sudo);
+    *out = ssh_authorized_line(arena, line, use_sudo);
     return true;
 }
 

@@ -2,8 +2,8 @@
  *
  * The server logs in to the machine with its own SSH key, identifies it by its host key, and sends
  * it the CAs to trust. The machine reports the key with which it requests to join: the key is
- * approved only if it equals the one of the request that came over the network. Commands and output
- * are bounded, in time and in size. */
+ * approved only if it matches the one in the request that came over the network. Commands and
+ * output are bounded, in time and in size. */
 #pragma once
 
 #include "cluster/ca_set.h"
@@ -33,10 +33,10 @@ SshVerifier *ssh_verifier_new(const SshVerifierSettings *settings);
 void ssh_verifier_free(SshVerifier *verifier);
 DEFINE_AUTO(SshVerifier, ssh_verifier_free)
 
-/* The authorized_keys line for a machine that is to join. Generates the key if missing. `by_sudo`
+/* The authorized_keys line for a machine that is to join. Generates the key if missing. `use_sudo`
  * for users other than root. Fails on file errors. */
-MUST_CHECK bool ssh_verifier_line(const SshVerifier *verifier, Arena *arena, bool by_sudo, Str *out,
-                                  Error *err);
+MUST_CHECK bool ssh_verifier_line(const SshVerifier *verifier, Arena *arena, bool use_sudo,
+                                  Str *out, Error *err);
 
 typedef struct SshVerifyRequest {
     Str node; /* the requested name */

@@ -1,4 +1,5 @@
-/* Reads and writes images. Entries are sorted by key, so that equal images are equal files. */
+/* Reads and writes images. Entries are sorted by key, so that equal images produce identical
+ * files. */
 #include "membership/watched_image.h"
 
 #include "base/base64.h"

@@ -26,11 +26,11 @@
 #define USER_LIFETIME_MAX_MS (366 * PKI_DAY_MS)
 /* The shortest lifetime of any certificate, for tests. */
 #define LIFETIME_MIN_MS ((int64_t)10 * 1000)
-/* Certificates are backdated by this time, for machines with slow clocks; certificates that are
- * valid for minutes only by a quarter of their lifetime. */
+/* Certificates are backdated by this much, for machines with slow clocks; certificates that are
+ * valid for only minutes, by a quarter of their lifetime. */
 #define CA_BACKDATE_MS (5 * PKI_MINUTE_MS)
 
-/* 26 letters and digits from 128 random bits: a default name for a cluster, valid for
+/* 26 letters and digits from 128 random bits: a default name for a cluster, accepted by
  * cluster_name_check(), and an ID for other purposes. */
 enum {
     CLUSTER_ID_TEXT = 26,

@@ -1,5 +1,5 @@
-/* Loading and saving credentials. Key and certificates are checked to match in both directions, so
- * a damaged file is noticed before it is used. */
+/* Loading and saving credentials. Both loading and saving check that the key matches the
+ * certificates, so a damaged file is noticed before it is used. */
 #include "pki/credential.h"
 
 #include <openssl/crypto.h>

@@ -60,7 +60,7 @@ bool csr_read(Str pem, P256Public *out, Error *err)
     unsigned char der[CSR_MAX];
     size_t len;
     if (pem.len > CSR_MAX) {
-        return error_set(err, ERROR_LIMIT, "the certificate request has more than %d bytes",
+        return error_set(err, ERROR_LIMIT, "the certificate request is longer than %d bytes",
                          CSR_MAX);
     }
     crypto_begin();

@@ -1,7 +1,7 @@
 /* Public keys on the curve P-256, the only kind in a cluster, and the pins that identify them.
  *
- * A key is a plain value: the uncompressed point. Nothing else from the input is preserved, neither
- * curve parameters nor another encoding, so a key has exactly one pin. */
+ * A key is a plain value: the uncompressed point. Nothing else from the input is preserved, not
+ * curve parameters or another encoding, so a key has exactly one pin. */
 #pragma once
 
 #include "base/error.h"
@@ -36,7 +36,7 @@ typedef struct P256Signature {
 
 void p256_public_pin(const P256Public *key, Pin *out);
 bool p256_public_equal(const P256Public *a, const P256Public *b);
-/* ECDSA with SHA-256. Returns false also if libcrypto fails. */
+/* ECDSA with SHA-256. Also returns false if libcrypto fails. */
 MUST_CHECK bool p256_public_verify(const P256Public *key, Str message,
                                    const P256Signature *signature);
 

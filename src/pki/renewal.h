@@ -26,7 +26,7 @@ typedef struct RenewalPlan {
 /* Pure: a certificate has the same renewal time on every machine and after every restart. */
 RenewalPlan renewal_plan(const Certificate *certificate, const RenewalRules *rules, int64_t now_ms);
 
-/* The delay after a failed attempt, which are counted from 0: half a minute, doubling up to an
+/* The delay after a failed attempt, with attempts counted from 0: half a minute, doubling up to an
  * hour, less if there is little time left; `chance` (any number) reduces it by up to half. */
 int64_t renewal_retry_ms(const Certificate *certificate, uint32_t failures, int64_t now_ms,
                          uint64_t chance);

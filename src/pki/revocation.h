@@ -7,7 +7,7 @@
  *
  * An entry is kept until the last certificate that it concerns has expired, according to two
  * readings of the clock a day apart: a clock that is temporarily ahead must not make a revoked
- * certificate valid again. When the list is full, or would not fit into a value of the store,
+ * certificate valid again. When the list is full, or would not fit into a value in the store,
  * entries for names are dropped, those that expire first before others: they repeat what the
  * records of nodes state. A list is not changed while it is in use: to change one, read it again,
  * change that copy and write it. */

@@ -171,7 +171,7 @@ bool token_record_make(const Token *token, const TokenTerms *terms, TokenRecord 
     bool is_counted = token->kind == TOKEN_JOIN;
     if (label.len > TOKEN_LABEL_MAX || !utf8_is_plain(label)) {
         return error_set(err, ERROR_INVALID,
-                         "a label must have at most %d bytes and no control characters",
+                         "a label must be at most %d bytes long and contain no control characters",
                          TOKEN_LABEL_MAX);
     }
     if (terms->lifetime_ms < TOKEN_LIFETIME_MIN_MS || terms->lifetime_ms > TOKEN_LIFETIME_MAX_MS ||

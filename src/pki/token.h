@@ -73,7 +73,7 @@ typedef struct TokenRecord {
     char label[TOKEN_LABEL_MAX + 1]; /* owner or purpose; empty if not specified */
     int64_t created_ms;
     int64_t expires_ms; /* invalid from then on */
-    uint32_t uses_max;  /* 0: any number of times, as an API token */
+    uint32_t uses_max;  /* 0: any number of times, like an API token */
     uint32_t uses; /* so far; counted by the writer of the record, in the joining transaction */
     Value unknown; /* fields written by a newer server */
 } TokenRecord;

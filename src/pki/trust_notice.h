@@ -25,7 +25,7 @@ typedef struct TrustNotice {
 /* "eden.trust/1" */
 void trust_notice_print(const TrustNotice *notice, Buf *out);
 /* The result is in the arena; `*bundle` is set to its CAs. Fails with ERROR_INVALID or ERROR_LIMIT,
- * also if the bundle contains anything other than CAs, or lacks the issuer. */
+ * including if the bundle contains anything other than CAs, or lacks the issuer. */
 MUST_CHECK bool trust_notice_read(Arena *arena, Str text, TrustNotice *out, CertificateSet *bundle,
                                   Error *err);
 

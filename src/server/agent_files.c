@@ -20,13 +20,13 @@ static bool is_lost(const AgentRepair *repair, const char *name)
     if (directory_has(&repair->agent, name)) {
         return false;
     }
-    log_warning("restored a lost file of this node from the files of its server",
+    log_warning("restoring a lost file of this node from the files of its server",
                 LOG_C("file", name));
     return true;
 }
 
-/* The store records which of two CAs signs, and so does the server's certificate, which is issued
- * by it. */
+/* The store records which of two CAs signs, and the server's certificate also shows this: the
+ * signing CA issued it. */
 static bool load_cas(AgentRepair *repair, Error *err)
 {
     const Directory *server = &repair->server;

@@ -20,7 +20,8 @@ typedef struct BackupContent {
 
 /* Writes every part of an opened backup to the directory, as a file under its name (0600), and
  * verifies it. Fails with ERROR_INVALID or ERROR_LIMIT and the position if it is damaged,
- * truncated, of another version or not a backup; files written until then must be discarded. */
+ * truncated, not a backup or from a different version; files written until then must be
+ * discarded. */
 MUST_CHECK bool backup_unpack(FileReader *backup, const char *directory, BackupManifest *out,
                               Error *err);
 /* Checks the output of backup_unpack: the settings are readable, the CA has its key and belongs to

@@ -59,8 +59,8 @@ MUST_CHECK bool setup_begin(ClusterSetup *setup, Error *err);
 MUST_CHECK bool setup_make_server(ClusterSetup *setup, Error *err);
 /* Creates the certificate and state of the agent of this machine. */
 MUST_CHECK bool setup_make_agent(ClusterSetup *setup, Error *err);
-/* Starts the first member of a new datastore, if the settings want one; it runs until the settings
- * are written. */
+/* Starts the first member of a new datastore, if the settings call for one; it runs until the
+ * settings are written. */
 MUST_CHECK bool setup_start_etcd(ClusterSetup *setup, Error *err);
 /* Stops it: the agent starts it again. */
 MUST_CHECK bool setup_stop_etcd(ClusterSetup *setup, Error *err);

@@ -36,6 +36,6 @@ DEFINE_AUTO(Controllers, controllers_free)
 
 /* Whether they run on this server. NULL is allowed. */
 bool controllers_are_running(const Controllers *controllers);
-/* Called when a node has become silent: if this server is the leader, it records since when. NULL
- * is allowed. */
+/* Called when a node has become silent: if this server is the leader, it records since when it has
+ * been. NULL is allowed. */
 void controllers_node_silent(const Controllers *controllers, const RosterNode *node);

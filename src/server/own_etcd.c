@@ -33,7 +33,7 @@ struct OwnEtcd {
     Address own; /* where its member listens for clients */
     MemberControl *control;
     LoopTimer timer;
-    Arena arena; /* of the servers in a round of the control */
+    Arena arena; /* of the servers in a round of the controller */
     bool is_known;
     uint64_t data_member_id; /* the member whose data is here */
     EtcdRole role;

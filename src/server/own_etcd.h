@@ -23,7 +23,7 @@ OwnEtcd *own_etcd_new(const OwnEtcdOptions *options);
 void own_etcd_free(OwnEtcd *etcd);
 DEFINE_AUTO(OwnEtcd, own_etcd_free)
 
-/* Renews the certificate of the member if it is time; called from time to time. */
+/* Renews the member's certificate if it is due; called periodically. */
 void own_etcd_check(OwnEtcd *etcd);
 /* Sets the fields about the datastore in the record of this server. */
 void own_etcd_describe(const OwnEtcd *etcd, ServerRecord *out);

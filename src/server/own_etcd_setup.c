@@ -145,7 +145,7 @@ bool own_etcd_run_start(const char *state_dir, OwnEtcdRun **out, Error *err)
     LocalMemberStatus status = wait_for_change(run, START_MS);
     return (status.state == LOCAL_RUNNING && !run->is_late) ||
            error_set(err, ERROR_UNAVAILABLE, "etcd did not start: %s",
-                     status.why[0] == '\0' ? "it does not respond" : status.why);
+                     status.why[0] == '\0' ? "it is not responding" : status.why);
 }
 
 bool own_etcd_run_stop(OwnEtcdRun *run, Error *err)
@@ -155,7 +155,7 @@ bool own_etcd_run_stop(OwnEtcdRun *run, Error *err)
     if (status.state != LOCAL_STOPPED) {
         status = wait_for_change(run, STOP_MS);
     }
-    return status.state == LOCAL_STOPPED || error_set(err, ERROR_UNAVAILABLE, "etcd does not stop");
+    return status.state == LOCAL_STOPPED || error_set(err, ERROR_UNAVAILABLE, "etcd did not stop");
 }
 
 void own_etcd_run_free(OwnEtcdRun *run)

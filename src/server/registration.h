@@ -15,7 +15,7 @@ enum {
 typedef struct RegistrationOptions {
     ClusterStore cluster_store;
     bool is_shared; /* other servers may use the store */
-    /* Fills in the record, whose strings must be valid during the call of servers_register(). */
+    /* Fills in the record, whose strings must be valid during the call to servers_register(). */
     void (*describe)(void *context, Arena *arena, ServerRecord *out);
     /* This server was removed from the cluster: ERROR_DENIED. Called once. */
     void (*removed)(void *context, const Error *err);

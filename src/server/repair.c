@@ -207,7 +207,7 @@ static const CheckRow rows[] = {
 };
 
 /* Whether the record can be read by its users; true for keys whose values are not interpreted.
- * Fails as the record's reader does. */
+ * Fails like the record's reader. */
 static bool check_record(Arena *arena, Str key, Str value, Error *err)
 {
     Str parts[KEYS_PARTS_MAX], moved;

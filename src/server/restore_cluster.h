@@ -20,7 +20,7 @@ typedef struct RestoreResult {
  * this server gets new keys and certificates, and the store a new ID, so that nodes read it again;
  * a server with another name replaces the one that made the backup, which is removed. The settings
  * are written last: leftovers of a killed attempt are not a cluster, and it can be repeated. Fails
- * with ERROR_CONFLICT if there is a cluster, as backup_unpack and backup_check do, and on file
+ * with ERROR_CONFLICT if there is a cluster, like backup_unpack and backup_check, and on file
  * errors. Strings are allocated in the arena. */
 MUST_CHECK bool cluster_restore(Arena *arena, const RestoreSpec *spec, RestoreResult *out,
                                 Error *err);

@@ -94,7 +94,7 @@ static bool check_settings(const void *record, Error *err)
     }
     if (server_settings_own_etcd(settings) && server_settings_use_etcd(settings)) {
         return error_set(err, ERROR_INVALID,
-                         "'etcd_address' and 'etcd_endpoints' exclude each other");
+                         "'etcd_address' and 'etcd_endpoints' cannot be used together");
     }
     return !server_settings_use_etcd(settings) || has_files ||
            error_set(err, ERROR_INVALID,

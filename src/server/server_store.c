@@ -39,7 +39,7 @@ static bool read_material(Arena *arena, const ServerSettings *settings, TlsMater
     return ok;
 }
 
-/* The certificate of the own member is renewed by this process. */
+/* The certificate of this server's own member is renewed by this process. */
 static bool use_own_files(ServerStore *store, bool *changed, Error *err)
 {
     AUTO_CLEAR(Arena) arena;

@@ -22,8 +22,8 @@ typedef struct ServerStore {
  * is one such process; a file has its own lock. Fails with ERROR_CONFLICT. */
 MUST_CHECK bool server_store_lock(ServerStore *store, const Directory *server,
                                   const ServerSettings *settings, Error *err);
-/* `out` keeps its lock. `local` applies to a file, and to etcd as described in etcd_store.h; may
- * be NULL. Fails as store_open_sqlite does, or if the files for etcd cannot be used; whether etcd
+/* `out` keeps its lock. `local` applies to a file, and to etcd as described in etcd_store.h; may be
+ * NULL. Fails like store_open_sqlite, or if the files for etcd cannot be used; whether etcd
  * responds is known after the first call. */
 MUST_CHECK bool server_store_open(Loop *loop, const char *state_dir, const ServerSettings *settings,
                                   const StoreSettings *local, ServerStore *out, Error *err);

@@ -21,7 +21,7 @@ typedef struct StoreIdentity {
 
 /* Nothing else may be read before `done`. A store that has no ID, because an earlier version
  * created it, is recognized by the record of its server, and gets one. `identity` must be valid
- * until `done`. Fails as store_txn does. */
+ * until `done`. Fails like store_txn. */
 MUST_CHECK bool store_identity_check(StoreIdentity *identity, Error *err);
 
 /* Sets the error for a missing store. Always returns false. */

@@ -103,5 +103,5 @@ bool blob_chunk_decode(Arena *arena, Str bytes, BlobChunk *out, Error *err)
     chunk.is_last = message->last;
     *out = chunk;
     return chunk.data.len <= BLOB_CHUNK_MAX ||
-           error_set(err, ERROR_LIMIT, "a chunk has more than %d bytes", BLOB_CHUNK_MAX);
+           error_set(err, ERROR_LIMIT, "a chunk is larger than %d bytes", BLOB_CHUNK_MAX);
 }

@@ -10,7 +10,7 @@ enum {
     BLOB_CHUNK_MAX = 256 << 10, /* maximum size of the data in one message */
 };
 
-/* Ids are 64 hexadecimal digits here, and 32 bytes in the message. */
+/* IDs are 64 hexadecimal digits here, and 32 bytes in the message. */
 typedef struct BlobRequest {
     Str manifest;
     Str *ids; /* empty: the manifest itself */

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "cluster/stored_object.h"
-#include "fleet/run_logs_room.h"
+#include "fleet/run_logs_limit.h"
 #include "rpc/run_append.h"
 
 enum {
@@ -140,7 +140,7 @@ static int64_t log_limit(const RunsService *service)
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     int64_t mib = value_get_int(cluster_settings(&arena, &service->cluster_store), "run_logs_mib");
-    return mib > 0 ? mib * MIB : run_logs_room_default(service->logs);
+    return mib > 0 ? mib * MIB : run_logs_limit_default(service->logs);
 }
 
 static void on_sweep(void *context)

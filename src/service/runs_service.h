@@ -8,13 +8,13 @@
 
 typedef struct RunsService RunsService;
 
-/* Also deletes the logs of runs that no longer exist, now and then, and the oldest ones if all
+/* Also periodically deletes the logs of runs that no longer exist, and the oldest ones if all
  * together are larger than the setting `run_logs_mib` of Config. All must outlive the service. */
 RunsService *runs_service_new(const ClusterStore *cluster_store, const FleetRuns *runs,
                               RunLogs *logs, NodeBudgets *budgets);
 typedef struct RunLogUsage {
     int64_t bytes, limit; /* of all logs on the disk of this server */
-    uint64_t removed;     /* logs, because all together were too large, since the service started */
+    uint64_t removed;     /* logs removed to stay within the limit, since the service started */
 } RunLogUsage;
 
 RunLogUsage runs_service_log_usage(const RunsService *service);

@@ -24,7 +24,7 @@ typedef struct ServersServiceOptions {
     void *context;
 } ServersServiceOptions;
 
-/* The options must outlive it, except the struct itself. */
+/* What the options point to must outlive it; the struct is copied. */
 ServersService *servers_service_new(const ServersServiceOptions *options);
 void servers_service_free(ServersService *service); /* NULL is allowed */
 enum {

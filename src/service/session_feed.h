@@ -33,7 +33,7 @@ typedef struct SessionFeedOptions {
     void *context;
 } SessionFeedOptions;
 
-/* Fails as store_watch does, without any callback. No callback runs during this call. */
+/* Fails like store_watch, without any callback. No callback runs during this call. */
 MUST_CHECK bool session_feed_new(const SessionFeedOptions *options, SessionFeed **out, Error *err);
 void session_feed_free(SessionFeed *feed); /* NULL is allowed */
 DEFINE_AUTO(SessionFeed, session_feed_free)

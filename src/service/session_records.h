@@ -28,7 +28,7 @@ enum {
 
 /* --- Position of a node: "eden.session/1" under sessions/<node> ------------------------------ */
 
-/* The limit of the node's budget that was reached last (service/node_budget.h). A newer server may
+/* The limit of the node's budget that was last reached (service/node_budget.h). A newer server may
  * have others. */
 #define SESSION_LIMIT_RATE    "rate"    /* its records were delayed */
 #define SESSION_LIMIT_RESULTS "results" /* its results were rejected */

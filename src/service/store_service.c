@@ -93,7 +93,7 @@ static Store *store_of(const GrpcCall *call)
     return service->store;
 }
 
-static void reached_by_state(void *context)
+static void state_caught_up(void *context)
 {
     PendingCall *pending = context;
     AUTO_CLEAR(Buf) reply = pending->reply;
@@ -124,9 +124,9 @@ static void txn_done(void *context, const StoreReply *reply, const Error *err)
     pending->reply = buf_make(REPLY_BYTES);
     txn_reply_encode(reply, &pending->reply);
     if (has_written(reply)) {
-        state_wait(service->state, reply->revision, reached_by_state, pending);
+        state_wait(service->state, reply->revision, state_caught_up, pending);
     } else {
-        reached_by_state(pending);
+        state_caught_up(pending);
     }
 }
 

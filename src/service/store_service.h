@@ -12,7 +12,7 @@ typedef struct StoreService StoreService;
 
 /* Writes are completed once `state` includes them; if NULL, immediately. */
 StoreService *store_service_new(Store *store, State *state);
-/* Ends all watches, including new ones; clients continue from the revision they received last. */
+/* Ends all watches, including new ones; clients continue from the revision they last received. */
 void store_service_stop(StoreService *service);
 /* Must be called after freeing all servers with its bindings, and before the store is closed, which
  * completes pending calls. NULL is allowed. */

@@ -22,7 +22,7 @@ enum {
 struct BlobStore {
     Directory directory;
     /* Held so that a blob is not removed between the check that it exists and the update of its
-     * time of last use. */
+     * last-used time. */
     pthread_mutex_t lock;
 };
 
@@ -107,7 +107,7 @@ bool blob_store_put(BlobStore *store, Str id, Str data, Error *err)
     BlobFile file;
     char actual[BLOB_ID_TEXT + 1];
     if (data.len > BLOB_MANIFEST_MAX) {
-        return error_set(err, ERROR_LIMIT, "a blob has at most %d bytes", BLOB_MANIFEST_MAX);
+        return error_set(err, ERROR_LIMIT, "a blob is at most %d bytes long", BLOB_MANIFEST_MAX);
     }
     if (!file_open(store, id, true, &file, err)) {
         return false;
@@ -126,8 +126,7 @@ bool blob_store_put(BlobStore *store, Str id, Str data, Error *err)
 bool blob_store_has_room(const BlobStore *store, size_t bytes, Error *err)
 {
     return directory_disk_unreserved(&store->directory) >= (int64_t)bytes ||
-           error_set(err, ERROR_UNAVAILABLE,
-                     "the disk of the server is nearly full: %lld MiB are free",
+           error_set(err, ERROR_UNAVAILABLE, "the server's disk is nearly full: %lld MiB are free",
                      (long long)(directory_disk_free(&store->directory) >> 20));
 }
 

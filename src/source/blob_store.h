@@ -30,15 +30,15 @@ MUST_CHECK bool blob_store_open(const char *directory, BlobStore **out, Error *e
 void blob_store_close(BlobStore *store); /* NULL is allowed */
 DEFINE_AUTO(BlobStore, blob_store_close)
 
-/* Fails with ERROR_INVALID if the data has another hash, ERROR_LIMIT if it is larger than a
- * manifest may be, or ERROR_OS. The time of last use of an existing blob is updated. */
+/* Fails with ERROR_INVALID if the data has a different hash, ERROR_LIMIT if it is larger than a
+ * manifest may be, or ERROR_OS. The last-used time of an existing blob is updated. */
 MUST_CHECK bool blob_store_put(BlobStore *store, Str id, Str data, Error *err);
-/* Whether that many bytes can be stored without using the reserve of the disk, which is the disk of
- * the server's state, too. Fails with ERROR_UNAVAILABLE. */
+/* Whether that many bytes can be stored without using the reserve of the disk, which also holds the
+ * server's state. Fails with ERROR_UNAVAILABLE. */
 MUST_CHECK bool blob_store_has_room(const BlobStore *store, size_t bytes, Error *err);
 /* Whether the blob exists; its content is not verified. */
 bool blob_store_has(const BlobStore *store, Str id);
-/* Like blob_store_has(), but updates the time of last use, so that blob_store_sweep() retains the
+/* Like blob_store_has(), but updates the last-used time, so that blob_store_sweep() retains the
  * blob for a while. */
 bool blob_store_touch(BlobStore *store, Str id);
 /* Fails with ERROR_NOT_FOUND if it does not exist or was damaged, ERROR_OS. */

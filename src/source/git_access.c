@@ -206,8 +206,8 @@ static bool explain_ssh(const GitSource *source, const GitUrl *url, Str output, 
     }
     if (contains(output, "Permission denied")) {
         return error_set(err, ERROR_DENIED,
-                         "%" STR_FMT " rejected the SSH key of this source; add the key that "
-                         "'eden sources key %" STR_FMT "' prints to the repository there, with "
+                         "%" STR_FMT " rejected the SSH key of this source; run "
+                         "'eden sources key %" STR_FMT "' and add the key to the repository, with "
                          "read permission",
                          STR_ARG(url->host), STR_ARG(source->name)) ||
                true;

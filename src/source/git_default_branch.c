@@ -26,7 +26,7 @@ bool git_default_branch(Arena *arena, Str listed, Str *out, Error *err)
     }
     if (!str_starts(reference, BRANCHES)) {
         return error_set(err, ERROR_NOT_FOUND,
-                         "HEAD of the repository is not a branch: set the branch to follow");
+                         "the repository's HEAD is not a branch: set the branch to follow");
     }
     Str branch = str_from_offset(reference, BRANCHES.len);
     if (branch.len > GIT_BRANCH_MAX || !git_branch_check(branch, err)) {

@@ -143,14 +143,13 @@ static bool read_start(Run *run, const char *const *argv, size_t max, Str *out, 
 
 /* --- Directory -------------------------------------------------------------------------------- */
 
-/* git writes one pack per fetch, which must not use the reserve of the disk. */
+/* git writes one pack per fetch, which must not use the disk's reserve. */
 static bool limit_files(Run *run, const Directory *directory, Error *err)
 {
     int64_t room = directory_disk_unreserved(directory);
     run->file_max = room < (int64_t)GIT_FILE_MAX ? (size_t)(room < 0 ? 0 : room) : GIT_FILE_MAX;
     return room >= DISK_ROOM_MIN ||
-           error_set(err, ERROR_UNAVAILABLE,
-                     "the disk of the server is nearly full: %lld MiB are free",
+           error_set(err, ERROR_UNAVAILABLE, "the server's disk is nearly full: %lld MiB are free",
                      (long long)(directory_disk_free(directory) >> 20));
 }
 

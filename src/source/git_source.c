@@ -47,7 +47,7 @@ bool git_branch_check(Str branch, Error *err)
     for (size_t i = 0; !is_bad && i < branch.len; i++) {
         is_bad = strchr(" ~^:?*[\\", branch.data[i]) != NULL;
     }
-    return !is_bad || error_set(err, ERROR_INVALID, "is not the name of a branch");
+    return !is_bad || error_set(err, ERROR_INVALID, "is not a valid branch name");
 }
 
 static bool check_directory(Str directory, Error *err)

@@ -1,6 +1,6 @@
 /* One pass: fetch -> build, repeatedly while there is something to try -> settle. At most one build
  * runs at a time, because its result decides what is tried next. Statuses are written when nothing
- * is left to try, so that a client that waits for a request sees its outcome. */
+ * is left to try, so that a client that is waiting for a request sees its outcome. */
 #include "source/git_sources.h"
 
 #include <stdlib.h>
@@ -410,7 +410,7 @@ static bool may_repair(GitSources *sources, Arena *arena, const SiteParts *valid
     return lacks_manifest && valid->count > 0 && site_parts_equal(&sources->building, valid);
 }
 
-/* Nothing is left to try, so the result is reported to clients that wait. */
+/* Nothing is left to try, so the result is reported to waiting clients. */
 static void report_results(GitSources *sources)
 {
     for (uint32_t i = 0; i < sources->count; i++) {
@@ -609,7 +609,7 @@ static void changed(void *context, const StateEntry *now, const StateEntry *befo
     }
 }
 
-static void state_aged(void *context)
+static void state_age_changed(void *context)
 {
     GitSources *sources = context;
     loop_defer(sources->options.cluster_store.loop, &sources->configure);
@@ -644,7 +644,7 @@ GitSources *git_sources_new(const GitSourcesOptions *options)
     sources->view = (StateView){ .kinds = STATE_KIND(KEY_OBJECT) | STATE_KIND(KEY_INTERNAL) |
                                           STATE_KIND(KEY_CURRENT_VERSION),
                                  .changed = changed,
-                                 .aged = state_aged,
+                                 .age_changed = state_age_changed,
                                  .context = sources };
     state_attach(options->cluster_store.state, &sources->view);
     loop_defer(options->cluster_store.loop, &sources->configure);

@@ -1,7 +1,7 @@
 /* The files of a commit: parses the output of `git log`, `git ls-tree` and `git cat-file`. Pure.
  *
  * Anything that cannot be part of a site is rejected here, before any content is read: submodules,
- * paths and links that lead out of the tree, too many or too large files. */
+ * paths and links that point outside the tree, too many or too large files. */
 #pragma once
 
 #include "base/str_map.h"

@@ -70,8 +70,9 @@ bool manifest_link_check(Str path, Str target, Error *err)
         depth += path.data[i] == '/';
     }
     if (target.len == 0 || target.len > MANIFEST_PATH_MAX || !utf8_is_plain(target)) {
-        return fail_path(err, ERROR_INVALID, path,
-                         "the target of the link is empty, too long or has control characters");
+        return fail_path(
+            err, ERROR_INVALID, path,
+            "the target of the link is empty, too long or contains control characters");
     }
     if (target.data[0] == '/') {
         return fail_path(err, ERROR_INVALID, path, "the link has an absolute target");

@@ -1,8 +1,8 @@
 /* The list of the files of a site version: "eden.manifest/1". Pure.
  *
- * Files are sorted by path and printed in one canonical form, so equal trees have the same manifest
- * and the same SHA-256. Directories are not listed: an empty one is not part of a version. Paths
- * and links cannot lead out of the tree, on any machine. */
+ * Files are sorted by path and printed in one canonical form, so identical trees have the same
+ * manifest and the same SHA-256. Directories are not listed: an empty one is not part of a version.
+ * Paths and links cannot point outside the tree, on any machine. */
 #pragma once
 
 #include "base/buf.h"
@@ -36,8 +36,8 @@ typedef struct Manifest {
 /* Whether the path may be in a manifest: relative, without empty components, ".", "..", ".git" or
  * control characters. Fails with ERROR_INVALID or ERROR_LIMIT. */
 MUST_CHECK bool manifest_path_check(Str path, Error *err);
-/* Whether a link at `path` may have this target: relative, ".." only at its start, and not leading
- * out of the tree. */
+/* Whether a link at `path` may have this target: relative, ".." only at its start, and not pointing
+ * outside the tree. */
 MUST_CHECK bool manifest_link_check(Str path, Str target, Error *err);
 
 /* Checks a manifest that was created rather than read: order, paths, links, limits. */

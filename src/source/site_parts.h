@@ -33,7 +33,7 @@ bool site_parts_equal(const SiteParts *a, const SiteParts *b);
 const SitePart *site_parts_get(const SiteParts *parts, Str source);
 /* Whether the source has a different commit or directory in `b`, or is only in one of them. */
 bool site_parts_differ(const SiteParts *a, const SiteParts *b, Str source);
-/* A string that is equal for equal parts. */
+/* A string that is the same for equal parts. */
 Str site_parts_key(Arena *arena, const SiteParts *parts);
 
 /* --- What to try ------------------------------------------------------------------------------ */

@@ -7,7 +7,7 @@
 
 /* Reads every file under `directory` except ".git", and stores the blobs in `blobs` (NULL: only
  * computes the manifest). Fails with ERROR_NOT_FOUND, ERROR_OS, ERROR_LIMIT, or ERROR_INVALID with
- * the path of a file that a site cannot contain: special files, links that lead out of it. */
+ * the path of a file that a site cannot contain: special files, links that point outside it. */
 MUST_CHECK bool site_tree_scan(Arena *arena, const char *directory, BlobStore *blobs, Manifest *out,
                                Error *err);
 /* Reads one blob of a file under `directory` into the buffer. Fails with ERROR_CONFLICT if the file
@@ -16,7 +16,7 @@ MUST_CHECK bool site_tree_read_blob(const char *directory, const ManifestFile *f
                                     char buffer[BLOB_MAX], Str *out, Error *err);
 
 /* Returns the IDs of blobs of the manifest that the store does not have, each once. Updates the
- * time of last use of the others. */
+ * last-used time of the others. */
 uint32_t site_tree_missing(Arena *arena, const Manifest *manifest, BlobStore *blobs, Str **out);
 
 /* Creates `directory`, which must not exist, with the files of the manifest; `durable`: synced to

@@ -104,7 +104,7 @@ bool source_vault_open(SourceVault *vault, Arena *arena, Str bound, Str sealed, 
     return load_key(vault, false, err) &&
            ((base64_decode(arena, sealed, &bytes) &&
              seal_decrypt(arena, &vault->key, bound, bytes, out)) ||
-            error_set(err, ERROR_INVALID, "it was sealed with another key than %s/%s",
+            error_set(err, ERROR_INVALID, "it was sealed with a different key from %s/%s",
                       vault->directory, SOURCE_KEY));
 }
 

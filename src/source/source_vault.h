@@ -19,8 +19,8 @@ DEFINE_AUTO(SourceVault, source_vault_free)
  * call creates the key. Fails on file errors. */
 MUST_CHECK bool source_vault_seal(SourceVault *vault, Arena *arena, Str bound, Str plain, Str *out,
                                   Error *err);
-/* Fails with ERROR_INVALID if it was sealed with another key, or bound to something else, and on
- * file errors. */
+/* Fails with ERROR_INVALID if it was sealed with a different key, or bound to something else, and
+ * on file errors. */
 MUST_CHECK bool source_vault_open(SourceVault *vault, Arena *arena, Str bound, Str sealed, Str *out,
                                   Error *err);
 /* Creates the key now if there is none. NULL is allowed. */

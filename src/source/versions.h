@@ -40,8 +40,8 @@ DEFINE_AUTO(Versions, versions_free)
  * reason why their directory could not be created. */
 MUST_CHECK bool versions_blob_store(Versions *versions, BlobStore **out, Error *err);
 
-/* `done` is called once, in a later iteration; `err` is NULL on success. `owner` identifies who
- * requests it, by any number: one with many or long requests does not delay those of others,
+/* `done` is called once, in a later iteration; `err` is NULL on success. `owner` identifies the
+ * requester; any number will do. One with many or long requests does not delay those of others,
  * because owners take turns. */
 
 /* Returns those of the blobs with these IDs that do not exist. The others are retained for at least
@@ -50,8 +50,8 @@ typedef void VersionsMissing(void *context, const Str *missing, uint32_t count, 
 void versions_missing(Versions *versions, uint64_t owner, const Str *ids, uint32_t count,
                       VersionsMissing *done, void *context);
 
-/* Stores a blob with this ID. Fails as blob_store_put(), and with ERROR_UNAVAILABLE if the disk is
- * nearly full. The data is copied. */
+/* Stores a blob with this ID. Fails like blob_store_put(), and with ERROR_UNAVAILABLE if the disk
+ * is nearly full. The data is copied. */
 void versions_put(Versions *versions, uint64_t owner, Str id, Str data, ClusterDone *done,
                   void *context);
 /* Stores several blobs: the size of each in 4 bytes, big-endian, followed by its content. Fails

@@ -15,7 +15,7 @@ enum {
 };
 
 typedef enum WebhookEvent {
-    WEBHOOK_PUSH, /* also if the service does not specify the event */
+    WEBHOOK_PUSH, /* even if the service does not specify the event */
     WEBHOOK_PING,
     WEBHOOK_OTHER,
 } WebhookEvent;
@@ -25,7 +25,7 @@ typedef struct WebhookHead {
     Str signature; /* 64 hexadecimal digits; empty: none */
     Str token;     /* sent by GitLab; empty: none */
     WebhookEvent event;
-    Str delivery; /* unique, but equal when a delivery is repeated; empty: unknown */
+    Str delivery; /* unique, but the same when a delivery is repeated; empty: unknown */
 } WebhookHead;
 
 /* A signature that is malformed, or present twice, is treated as missing. */

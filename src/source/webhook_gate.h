@@ -22,7 +22,7 @@ typedef struct WebhookGate {
     uint32_t next;
 } WebhookGate;
 
-/* Whether to process another request of this origin. `now_ms` must be monotonic. */
+/* Whether to process another request from this origin. `now_ms` must be monotonic. */
 bool webhook_gate_allows(WebhookGate *gate, uint64_t origin, int64_t now_ms);
 /* Whether this delivery to a source was recorded before. Always false for an empty ID. */
 bool webhook_gate_has(const WebhookGate *gate, Str source, Str delivery);

@@ -2,7 +2,7 @@
  * to one of these functions. A backend's own structs embed Store and StoreWatch as their first
  * member.
  *
- * Each function has the contract of the function of the same name in store.h. Requests are valid
+ * Each function has the contract of the function with the same name in store.h. Requests are valid
  * and within the limits here. */
 #pragma once
 

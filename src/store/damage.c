@@ -24,7 +24,7 @@
 
 enum {
     SYNC_US = 1000 * 1000,
-    /* number of revisions to skip: more than an outdated mark may lack */
+    /* number of revisions to skip: more than may be missing from an outdated mark */
     ACCEPT_STEP = 1000 * 1000,
 };
 

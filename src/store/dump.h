@@ -36,9 +36,9 @@ StoreDump *store_dump_new(const StoreDumpSpec *spec);
 void store_dump_free(StoreDump *dump);
 DEFINE_AUTO(StoreDump, store_dump_free)
 
-/* Requests the first or next piece; one at a time, and not after the last. `done` is called as that
- * of store_txn is. ERROR_UNAVAILABLE: the history was compacted beyond the revision in the
- * meantime. */
+/* Requests the first or next piece; one at a time, and not after the last. `done` is called in the
+ * same way as that of store_txn. ERROR_UNAVAILABLE: the history was compacted beyond the revision
+ * in the meantime. */
 MUST_CHECK bool store_dump_next(StoreDump *dump, Error *err);
 
 /* Writes a failure record in place of the remainder, so that the reader can report why the dump is

@@ -6,7 +6,7 @@
  *     'l'  key length:4  value length:4  lease:8  ttl:8  key  value      a key with a lease
  *     'e'  count:8  content:64  digest:64                   the end
  *
- * Integers are big-endian. `content` is the SHA-256 of all records in hexadecimal: it is equal if
+ * Integers are big-endian. `content` is the SHA-256 of all records in hexadecimal: it matches if
  * and only if two stores have the same keys and values. `digest` is the SHA-256 of everything
  * before the first record, the count and `content`, so that it covers every byte. Revisions of keys
  * are not included, because no store can be told which ones to assign; neither is the history.

@@ -150,7 +150,8 @@ static bool read_end(StoreDumpReader *reader, Str block, Error *err)
         return error_set(err, ERROR_INVALID, "damaged: its records do not match their checksum");
     }
     if (count != (uint64_t)end->count) {
-        return error_set(err, ERROR_INVALID, "it has %lld keys, but its end record specifies %llu",
+        return error_set(err, ERROR_INVALID,
+                         "it contains %lld keys, but its end record specifies %llu",
                          (long long)end->count, (unsigned long long)count);
     }
     expect(reader, STATE_COMPLETE, 0);
@@ -192,7 +193,7 @@ static bool read_block(StoreDumpReader *reader, Str block, Error *err)
     case STATE_END: return read_end(reader, block, err);
     case STATE_FAILURE: return read_failure(reader, block, err);
     case STATE_REASON: return read_reason(reader, block, err);
-    default: BUG("reading on after a dump failed");
+    default: BUG("reading after a failure");
     }
 }
 

@@ -46,7 +46,7 @@ typedef struct ChangeRow {
 
 typedef struct EngineState {
     int64_t revision;
-    int64_t compacted; /* earlier revisions can no longer be read, nor watched from */
+    int64_t compacted; /* earlier revisions can no longer be read or watched from */
     int64_t purged;    /* unreachable rows are removed up to this id */
     /* Only used by the writer: */
     int64_t log_bytes; /* size of the changes after `compacted` */

@@ -27,8 +27,8 @@ static bool is_part(int64_t distance, int64_t total)
 }
 
 /* Removes points that are close to the previous one in relation to the total, so that old points do
- * not get ever sparser while new ones are added. At most PLACES remain for each of the three
- * distances, and the last. */
+ * not get ever sparser while new ones are added. At most POINTS_PER_DISTANCE remain for each of the
+ * three distances, and the last. */
 static void drop_close_points(History *history)
 {
     const HistoryPoint *points = history->points, *last = &points[history->count - 1];

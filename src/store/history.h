@@ -28,7 +28,7 @@ enum {
 };
 
 void history_clear(History *history);
-/* Records the current end of the log as a point, if the last one is far enough. */
+/* Records the current end of the log as a point, if the last one is far enough back. */
 void history_add_point(History *history, const EngineState *state, int64_t now_ms);
 /* Drops points after `revision`, because the write failed. */
 void history_drop_after(History *history, int64_t revision);

@@ -137,7 +137,7 @@ void leases_job_done(LocalStore *store, Job *job)
         if (job->ok || job->err.kind == ERROR_NOT_FOUND) {
             drop(store, job->lease);
         } else if (lease != NULL && lease->is_ended && !loop_timer_started(&lease->timer)) {
-            /* Called for an expired lease; the writer has already logged the reason of a
+            /* Called for an expired lease; the writer has already logged the reason for the
              * failure. */
             loop_timer_start(&lease->timer, RETRY_MS);
         }
@@ -225,7 +225,7 @@ bool local_lease_revoke(Store *base, int64_t id, StoreLeaseDone *done, void *con
     return true;
 }
 
-/* Completes requests that only need data of the loop thread. */
+/* Completes requests that only need the loop thread's data. */
 static void answer_lease(LocalStore *store, Job *job, const Lease *lease)
 {
     job->ok = lease != NULL;

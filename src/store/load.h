@@ -35,7 +35,7 @@ typedef struct StoreLoadSpec {
     void *context;
 } StoreLoadSpec;
 
-/* Fails as store_dump_reader_feed and store_txn do, with ERROR_CONFLICT if the store is not empty,
+/* Fails like store_dump_reader_feed and store_txn, with ERROR_CONFLICT if the store is not empty,
  * and with ERROR_INVALID if something follows the dump. `context` must be valid until `done` is
  * called or the store is closed. */
 MUST_CHECK bool store_load(const StoreLoadSpec *spec, Error *err);

@@ -74,7 +74,7 @@ static size_t deliver_completed(LocalStore *store, JobList *written, JobList *re
     return bytes;
 }
 
-/* Wakes the threads, if they waited for responses to be delivered. */
+/* Wakes the threads, if they were waiting for responses to be delivered. */
 static void delivered(LocalStore *store, size_t bytes)
 {
     pthread_mutex_lock(&store->mutex);
@@ -468,7 +468,7 @@ static bool adopt_rescued(const LocalStore *store, Error *err)
 
 static bool open_file(LocalStore *store, Error *err)
 {
-    /* SQLite would create it readable for other users. Its other files inherit the mode. */
+    /* SQLite would create it readable by other users. Its other files inherit the mode. */
     if (!directory_has(&store->directory, STORE_FILE) &&
         !directory_write(&store->directory, STORE_FILE, STR_EMPTY, true, err)) {
         return false;

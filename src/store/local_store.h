@@ -110,7 +110,7 @@ typedef struct StoreMark {
     int64_t synced_us;    /* only used by the writer */
 } StoreMark;
 
-/* Recent changes, for watches that are up to date or nearly. */
+/* Recent changes, for watches that are up to date or nearly so. */
 typedef struct Recent {
     Job **jobs; /* ring buffer of `cap` jobs, sorted by revision */
     uint32_t first, count, cap;
@@ -177,7 +177,7 @@ struct LocalStore {
     uint64_t writes_called, writes_completed;
     uint32_t pending;
     size_t pending_bytes;
-    WriterStatus notified; /* the newest notification of the writer */
+    WriterStatus notified; /* the newest notification from the writer */
     bool loss_reported, save_reported;
     StoreDamage notified_damage; /* damage that `notified` refers to */
     bool damage_reported;
@@ -262,7 +262,7 @@ void space_update(LocalStore *store);
 bool space_is_low(const StoreSpace *space, int64_t free, int64_t free_bytes);
 /* Frees the reserve. Returns false if there is none. */
 bool space_release(LocalStore *store);
-bool space_needs_space(const Job *job);
+bool job_needs_space(const Job *job);
 /* Whether this job is rejected for lack of space; if so, sets `err`. */
 bool space_refuses(const LocalStore *store, const Job *job, Error *err);
 

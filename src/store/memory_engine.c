@@ -26,7 +26,7 @@ typedef struct SortedArray {
 } SortedArray;
 
 typedef enum UndoKind {
-    UNDO_KEY,    /* restore the previous row; NULL in `key`: delete the row named as `now` */
+    UNDO_KEY, /* restore the previous row; NULL in `key`: delete the row with the same name as `now` */
     UNDO_ADD,    /* remove change `id` */
     UNDO_DROP,   /* restore `change` */
     UNDO_GRANT,  /* remove lease `id` */

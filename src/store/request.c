@@ -33,8 +33,8 @@ static bool check_key(Str key, Error *err)
         return error_set(err, ERROR_INVALID, "the key is empty");
     }
     if (key.len > STORE_KEY_MAX) {
-        return error_set(err, ERROR_LIMIT, "the key has %zu bytes; at most %d are allowed", key.len,
-                         STORE_KEY_MAX);
+        return error_set(err, ERROR_LIMIT, "the key is %zu bytes long; at most %d are allowed",
+                         key.len, STORE_KEY_MAX);
     }
     return true;
 }
@@ -50,8 +50,8 @@ bool request_check_range(Str key, Str end, Error *err)
 static bool check_value(Str value, Error *err)
 {
     return value.len <= STORE_VALUE_MAX ||
-           error_set(err, ERROR_LIMIT, "the value has %zu bytes; at most %d are allowed", value.len,
-                     STORE_VALUE_MAX);
+           error_set(err, ERROR_LIMIT, "the value is %zu bytes long; at most %d are allowed",
+                     value.len, STORE_VALUE_MAX);
 }
 
 static bool check_op(const StoreOp *op, Error *err)
@@ -136,8 +136,9 @@ bool request_check_txn(const StoreTxn *txn, size_t *bytes, Error *err)
         return false;
     }
     if (*bytes > STORE_REQUEST_MAX) {
-        return error_set(err, ERROR_LIMIT, "the transaction has %zu bytes; at most %d are allowed",
-                         *bytes, STORE_REQUEST_MAX);
+        return error_set(err, ERROR_LIMIT,
+                         "the transaction is %zu bytes long; at most %d are allowed", *bytes,
+                         STORE_REQUEST_MAX);
     }
     if (txn->relaxed && request_writes(txn)) {
         return error_set(err, ERROR_INVALID, "a relaxed transaction can only read");

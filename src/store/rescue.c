@@ -1,7 +1,7 @@
 /* Saves a store whose file was removed or replaced while it was open.
  *
  * The data is complete as long as a process has the file open, so it is copied to a separate file.
- * That file replaces the lost one unless another exists under its name. */
+ * That file replaces the lost one unless another file exists under its name. */
 #include <libgen.h>
 #include <stdio.h>
 

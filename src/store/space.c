@@ -120,7 +120,7 @@ static bool has_put(const StoreOp *ops, uint32_t count)
     return false;
 }
 
-bool space_needs_space(const Job *job)
+bool job_needs_space(const Job *job)
 {
     const StoreTxn *txn = &job->txn;
     return job->kind == JOB_GRANT || (job->kind == JOB_TXN && !txn->urgent &&
@@ -132,7 +132,7 @@ bool space_refuses(const LocalStore *store, const Job *job, Error *err)
 {
     /* A reserved lease may use free space, but not the reserve. */
     bool is_reserved = job->kind == JOB_GRANT && job->txn.urgent;
-    if (!store->space.is_low || !space_needs_space(job) || is_reserved) {
+    if (!store->space.is_low || !job_needs_space(job) || is_reserved) {
         return false;
     }
     error_set(err, ERROR_UNAVAILABLE,

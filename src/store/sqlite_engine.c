@@ -97,8 +97,8 @@ bool sqlite_sync_failure(SqliteEngine *sqlite, int code)
     return false;
 }
 
-/* The kernel's error behind SQLITE_IOERR_*, 0 if unknown. That of a failed commit is kept only by
- * the file, normally by the log. */
+/* The kernel's error that caused SQLITE_IOERR_*; 0 if unknown. That of a failed commit is kept only
+ * by the file, normally by the log. */
 static int kernel_error(sqlite3 *db, int code)
 {
     int number = 0;

@@ -179,7 +179,7 @@ typedef struct StoreTxn {
     uint32_t failure_count;
     uint32_t lane; /* ordering group; 0: none */
     bool relaxed;  /* only without puts and deletes */
-    bool urgent;   /* may use the reserved disk space, as deletes may: for cleanup and repair */
+    bool urgent;   /* may use the reserved disk space, like deletes: for cleanup and repair */
 } StoreTxn;
 
 typedef struct StoreOpReply {
@@ -204,8 +204,8 @@ typedef struct StoreReply {
 typedef void StoreDone(void *context, const StoreReply *reply, const Error *err);
 
 /* A branch may change a key only once. Ranges in a branch see earlier changes of it. A response
- * over STORE_REPLY_MAX is ERROR_LIMIT; a range with a limit ends earlier instead, with `more`.
- * `txn` is deep-copied. */
+ * larger than STORE_REPLY_MAX is ERROR_LIMIT; a range with a limit ends earlier instead, with
+ * `more`. `txn` is deep-copied. */
 MUST_CHECK bool store_txn(Store *store, const StoreTxn *txn, StoreDone *done, void *context,
                           Error *err);
 
@@ -264,7 +264,7 @@ MUST_CHECK bool store_lease_revoke(Store *store, int64_t id, StoreLeaseDone *don
                                    Error *err);
 MUST_CHECK bool store_lease_time_to_live(Store *store, int64_t id, bool keys, StoreLeaseDone *done,
                                          void *context, Error *err);
-/* Ids in ascending order. */
+/* IDs in ascending order. */
 MUST_CHECK bool store_lease_list(Store *store, StoreLeasesDone *done, void *context, Error *err);
 
 /* --- Watches --------------------------------------------------------------------------------- */
@@ -348,12 +348,12 @@ typedef struct StoreAccepted {
  * process has it open. */
 MUST_CHECK bool store_accept(const char *directory, Str key, Str value, StoreAccepted *out,
                              Error *err);
-/* Whether store_accept is possible: fails as it does, and changes nothing. */
+/* Whether store_accept is possible: fails like it, and changes nothing. */
 MUST_CHECK bool store_can_accept(const char *directory, Error *err);
 
 /* For repairs on a full disk, while the store is closed: releases the disk space reserved for
- * deletes, and reserves as much of it as possible again. Fails as store_open_sqlite does; does
- * nothing if there is no store. */
+ * deletes, and reserves as much of it as possible again. Fails like store_open_sqlite; does nothing
+ * if there is no store. */
 MUST_CHECK bool store_release_reserve(const char *directory, Error *err);
 void store_keep_reserve(const char *directory);
 
@@ -362,7 +362,7 @@ bool store_exists(const char *directory);
 /* Whether a process has the store open; if so, it is complete, even if its file is lost. */
 bool store_is_open(const char *directory);
 /* Verifies every page of the store in `directory` and its mark, and changes nothing.
- * ERROR_NOT_FOUND if there is none, ERROR_CONFLICT if a process has it open, otherwise as
+ * ERROR_NOT_FOUND if there is none, ERROR_CONFLICT if a process has it open, otherwise like
  * store_open_sqlite. Blocks. */
 MUST_CHECK bool store_check(const char *directory, Error *err);
 

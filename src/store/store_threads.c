@@ -1,8 +1,9 @@
 /* The threads of the store: the writer, the reader and the verifier.
  *
  * The writer takes all queued writes and commits them as one group, so that many callers share one
- * fsync. A group that fails is retried one by one, so that a bad request only fails itself. History
- * is compacted and purged between groups, or in small portions with a group under constant load. */
+ * fsync. A group that fails is retried one by one, so that a bad request affects only itself.
+ * History is compacted and purged between groups, or in small portions with a group under constant
+ * load. */
 #include <stdio.h>
 
 #include "store/local_store.h"
@@ -14,7 +15,7 @@ enum {
     GROUP_BYTES = 4 * 1024 * 1024,
     GROUP_REPLY_BYTES = 32 * 1024 * 1024,
     GATHER_US = 1000, /* maximum delay to gather a group */
-    PAUSE_US = 20000, /* a pause is this time without a write */
+    PAUSE_US = 20000, /* a pause is this long without a write */
     REST_US = 1000,
     PURGE_ROWS = 200, /* rows purged at once while nothing is queued */
     PURGE_FACTOR = 2, /* rows purged per written change under load */
@@ -51,7 +52,7 @@ static const HistoryPoint *due_now(LocalStore *store, const EngineState *state)
     return due->revision > held ? NULL : due;
 }
 
-/* Without disk space all history is removed, since it is not needed to continue. */
+/* When disk space is low, all history is removed, since it is not needed to continue. */
 static bool compact_by_rule(LocalStore *store, EngineState *state, Error *err)
 {
     if (store->space.is_low && store->history.keep_revisions >= 0) {
@@ -240,12 +241,12 @@ static void record_outcome(LocalStore *store, bool done, const Error *err)
              (int)sizeof status_update->reason - 1, done ? "" : err->text);
 }
 
-/* Retries with the reserved space if a delete finds none. */
+/* Retries with the reserved space if a delete runs out of space. */
 static bool try_with_reserve(LocalStore *store, Job *const *jobs, uint32_t *count, Error *err)
 {
     bool frees_space = false;
     for (uint32_t i = 0; i < *count; i++) {
-        frees_space = frees_space || !space_needs_space(jobs[i]);
+        frees_space = frees_space || !job_needs_space(jobs[i]);
     }
     while (store->writer->full && frees_space && space_release(store)) {
         if (try_group(store, jobs, count, false, err)) {
@@ -325,9 +326,9 @@ static bool is_closing(LocalStore *store)
     return closing;
 }
 
-/* Callers that were just answered are about to call again, while others already wait. Without
- * a short delay the two would alternate forever, in groups half as large as possible. It
- * costs an eighth of the time of a commit, and nothing if no other caller waits. */
+/* Callers that were just answered are about to call again, while others are already waiting.
+ * Without a short delay the two would alternate forever, in groups of half the possible size. It
+ * costs an eighth of the time of a commit, and nothing if no other caller is waiting. */
 static void gather(LocalStore *store, uint32_t answered_count, int64_t commit_us)
 {
     pthread_mutex_lock(&store->mutex);
@@ -415,7 +416,7 @@ static bool perform_read(Engine *engine, Job *job, Error *err)
     }
 }
 
-static Job *next_jobs(LocalStore *store, JobList *list)
+static Job *next_job(LocalStore *store, JobList *list)
 {
     pthread_mutex_lock(&store->mutex);
     Job *job = has_work(store) ? job_list_take(list) : NULL;
@@ -427,7 +428,7 @@ void work_read(void *context)
 {
     LocalStore *store = context;
     Engine *engine = store->reader;
-    for (Job *job; (job = next_jobs(store, &store->reads)) != NULL;) {
+    for (Job *job; (job = next_job(store, &store->reads)) != NULL;) {
         job->ok =
             engine->kind->begin(engine, false, &job->err) && perform_read(engine, job, &job->err);
         engine->kind->rollback(engine);
@@ -459,7 +460,7 @@ static bool perform_verify(LocalStore *store, Error *err)
 void work_verify(void *context)
 {
     LocalStore *store = context;
-    for (Job *job; (job = next_jobs(store, &store->checks)) != NULL;) {
+    for (Job *job; (job = next_job(store, &store->checks)) != NULL;) {
         job->ok = perform_verify(store, &job->err);
         publish(store, &store->checked, &job, 1);
     }

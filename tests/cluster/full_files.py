@@ -35,7 +35,7 @@ def main(build, folder):
         for number in range(os.statvfs(disk).f_favail - 200):
             (disk / f"file-{number}").touch()
         status, response = upload(server, 1)
-        assert status == 503 and b"the disk of the server is nearly full" in response, response
+        assert status == 503 and b"the server's disk is nearly full" in response, response
         assert server.api("PUT", "/v1/store?key=/a", {"value": "b"})[0] == 200
         assert server.stop() == 0
 

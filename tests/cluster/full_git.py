@@ -53,7 +53,7 @@ def main(build, folder):
                 break
             time.sleep(0.1)
         assert status["state"] == "unreachable", status
-        assert "the disk of the server is nearly full" in status["why"], status
+        assert "the server's disk is nearly full" in status["why"], status
         room = os.statvfs(disk)
         assert room.f_bavail * room.f_frsize >= DISK * MIB / 16 - 4 * MIB
         assert server.api("PUT", "/v1/store?key=/a", {"value": "b"})[0] == 200

@@ -243,7 +243,7 @@ def test_a_killed_runner_fails_and_says_which_step_ran(node, gate):
     os.kill(node.runner("r1"), signal.SIGKILL)
     result = node.wait_result("r1")
     assert (result["outcome"], result["attempts"]) == ("failed", 1)
-    assert result["reason"] == "the runner was killed by SIGKILL while step 'web#held' ran"
+    assert result["reason"] == "the runner was killed by SIGKILL while step 'web#held' was running"
 
 
 def test_a_run_survives_the_agent_and_the_next_one_finds_it(node, gate):

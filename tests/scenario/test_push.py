@@ -405,7 +405,7 @@ def test_a_full_disk_of_the_server_is_reported_and_harms_nothing_else(cluster, s
         (site / f"files/{number}").write_bytes(bytes([number]) * MIB)
     refused = cluster.call("push", site, check=False)
     assert refused.returncode == 3
-    assert "the disk of the server is nearly full" in refused.stderr
+    assert "the server's disk is nearly full" in refused.stderr
     cluster.call("put", "/test/key", "value")
     for number in range(8):
         (site / f"files/{number}").unlink()

@@ -90,7 +90,7 @@ def test_a_configured_branch_is_followed_and_without_one_the_default_is_determin
 def test_a_repository_without_a_branch_at_its_head_says_what_to_do(fleet, repository):
     repository.git("checkout", "--quiet", "--detach")
     shown = add(fleet, checked_out(repository))
-    why = "HEAD of the repository is not a branch: set the branch to follow"
+    why = "the repository's HEAD is not a branch: set the branch to follow"
     assert shown.splitlines()[1] == f"the default branch is determined when the repository is first fetched: {why}"
     assert fleet.sync("site", code=1)["why"] == why
     repository.git("checkout", "--quiet", "main")

@@ -125,8 +125,8 @@ def test_what_does_not_exist_says_so(fleet, repository):
     (["--commit", "4e5a"], "must be the full hash of a commit"),
     (["--commit", "HEAD:refs/heads/main"], "must be the full hash of a commit"),
     (["--commit", "A" * 40], "must be the full hash of a commit"),
-    (["--branch=--upload-pack=/bin/sh"], "is not the name of a branch"),
-    (["--branch", "a:b"], "is not the name of a branch"),
+    (["--branch=--upload-pack=/bin/sh"], "is not a valid branch name"),
+    (["--branch", "a:b"], "is not a valid branch name"),
     (["--branch", "+main"], "the repository has no branch '+main'"),
 ])
 def test_only_full_hashes_and_names_of_branches_are_fetched(fleet, repository, options, text):

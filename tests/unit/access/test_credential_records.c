@@ -51,7 +51,7 @@ static const CredentialRecords passes = {
     .id = offsetof(Pass, id),
     .expires_ms = offsetof(Pass, expires_ms),
     .key = pass_key,
-    .all = pass_all,
+    .key_prefix = pass_all,
     .check = pass_check,
     .read = pass_read,
 };

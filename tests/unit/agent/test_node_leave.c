@@ -104,7 +104,8 @@ static void leave(Fixture *f, GrpcStatus answer)
         .loop = f->world.loop, .client = f->client, .node = STR("web1"), .left = left, .context = f
     };
     assert_true(node_leave_new(&options, &f->node_leave, &err));
-    node_leave_moved(f->node_leave, SESSION_LIVE, NULL); /* no report while the call is pending */
+    node_leave_session_changed(f->node_leave, SESSION_LIVE,
+                               NULL); /* no report while the call is pending */
     while (!f->has_answered) {
         world_run(&f->world);
     }
@@ -146,14 +147,15 @@ static void without_a_response_the_next_connection_decides(void **state)
     for (size_t i = 0; i < COUNT_OF(answers); i++) {
         leave(f, answers[i]);
         assert_false(f->has_left);
-        node_leave_moved(f->node_leave, SESSION_WAITING, &unreachable);
+        node_leave_session_changed(f->node_leave, SESSION_WAITING, &unreachable);
         world_pass(&f->world, 1);
         assert_false(f->has_left);
-        node_leave_moved(f->node_leave, SESSION_WAITING, &denied);
-        node_leave_moved(f->node_leave, SESSION_LIVE, NULL); /* the first known reason is kept */
+        node_leave_session_changed(f->node_leave, SESSION_WAITING, &denied);
+        node_leave_session_changed(f->node_leave, SESSION_LIVE,
+                                   NULL); /* the first known reason is kept */
         check_left(f, ERROR_NONE);
         leave(f, answers[i]);
-        node_leave_moved(f->node_leave, SESSION_LIVE, NULL);
+        node_leave_session_changed(f->node_leave, SESSION_LIVE, NULL);
         check_left(f, ERROR_UNAVAILABLE);
     }
 }

@@ -90,7 +90,8 @@ static void useless_runner_output_is_explained(void **state)
     put_exec(f, "kill-1");
     take(f);
     end = wait_for(f, "kill-1", NODE_FAILED);
-    assert_string_equal(end->reason, "the runner was killed by SIGKILL while step 'web#a' ran");
+    assert_string_equal(end->reason,
+                        "the runner was killed by SIGKILL while step 'web#a' was running");
 }
 
 static void a_canceled_run_is_interrupted(void **state)

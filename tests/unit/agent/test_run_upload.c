@@ -117,7 +117,7 @@ static void open_upload(Fixture *f)
                                  .node = STR("web1"),
                                  .run = STR("r1"),
                                  .client = client_of,
-                                 .moved = moved,
+                                 .progressed = moved,
                                  .context = f };
     Error err;
     run_upload_free(TAKE(f->upload));

@@ -266,7 +266,7 @@ static void ends_are_explained(void **state)
                 "{\"n\":2,\"at_ms\":1,\"event\":\"start\",\"step\":\"web#a\"}\n");
     scratch_put(f->scratch, "runs/r1/" LOCAL_OUTPUT, "Segmentation fault\n");
     assert_str(runner_explain(&f->node, f->run, killed, true, arena),
-               "the runner was killed by SIGTERM while step 'web#a' ran");
+               "the runner was killed by SIGTERM while step 'web#a' was running");
     /* The events are those of an earlier attempt. */
     assert_str(runner_explain(&f->node, f->run, killed, false, arena),
                "the runner was killed by SIGTERM: Segmentation fault");

@@ -234,9 +234,9 @@ static void unexpected_certificates_are_rejected(void **state)
         ErrorKind kind;
         const char *text;
     } rows[] = {
-        { { "home", "web2" }, ERROR_DENIED, "for another node" },
-        { { "work", "web1", .bundle = BUNDLE_BOTH }, ERROR_DENIED, "for another node" },
-        { { "home", "web1", .other_key = true }, ERROR_DENIED, "for another node" },
+        { { "home", "web2" }, ERROR_DENIED, "for a different node" },
+        { { "work", "web1", .bundle = BUNDLE_BOTH }, ERROR_DENIED, "for a different node" },
+        { { "home", "web1", .other_key = true }, ERROR_DENIED, "for a different node" },
         { { "home", "web1", .unknown_ca = true }, ERROR_DENIED, "" },
         { { "home", "web1", .bundle = BUNDLE_NODE }, ERROR_INVALID, "is not a CA" },
     };

@@ -31,7 +31,7 @@ static void begin(Fixture *f, bool is_restarted)
     upgrade_restart_init(&f->upgrade_restart,
                          &(UpgradeRestartOptions){ .loop = f->loop,
                                                    .kernel = f->scratch->path,
-                                                   .is_restarted = is_restarted,
+                                                   .will_be_restarted = is_restarted,
                                                    .excluded = list_excluded,
                                                    .due = end,
                                                    .context = f });

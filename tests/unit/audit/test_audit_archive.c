@@ -90,7 +90,7 @@ static void tampered_lines_are_named(void **state)
     expect(change(lines, text, arena_copy_c(&lines->arena, fourth), ""), 100, NULL,
            "line 4: the entry has number 5");
     expect(change(lines, text, "\"who\":\"ann\"", "\"who\": \"ann\""), 100, NULL,
-           "line 2: the entry does not have the format of the log");
+           "line 2: the entry is not in the log's format");
     expect(str_slice(text, 0, text.len - 1), 100, NULL, "line 8: truncated");
     expect(str_slice(text, 0, text.len - lines->lines[8].len - 1), 100, NULL,
            "line 8: the log ends here");

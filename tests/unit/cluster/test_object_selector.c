@@ -71,7 +71,7 @@ static void an_error_has_the_column(void **state)
     memset(much, 'a', SELECTOR_TEXT_MAX + 1);
     assert_false(
         object_selector_parse(&arena, str_from(much, SELECTOR_TEXT_MAX + 1), &selector, &err));
-    assert_string_equal(err.text, "a selector must have at most 4096 bytes");
+    assert_string_equal(err.text, "a selector must be at most 4096 bytes long");
 }
 
 /* The syntax shown in the help is accepted. */

@@ -1,5 +1,5 @@
 /* Logs of runs on the disk of a server: acknowledged events are kept, nothing is stored twice. */
-#include "fleet/run_logs_room.h"
+#include "fleet/run_logs_limit.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -675,9 +675,9 @@ static void test_all_logs_take_a_part_of_the_disk(void **state)
 {
     Fixture *f = *state;
     disk_size = 80 << 20;
-    assert_int_equal(run_logs_room_default(f->logs), 10 << 20);
+    assert_int_equal(run_logs_limit_default(f->logs), 10 << 20);
     disk_size = (int64_t)1 << 50;
-    assert_int_equal(run_logs_room_default(f->logs), (int64_t)RUN_LOGS_MIB << 20);
+    assert_int_equal(run_logs_limit_default(f->logs), (int64_t)RUN_LOGS_MIB << 20);
     disk_size = (int64_t)1 << 40;
 }
 

@@ -68,7 +68,7 @@ static int set_up(void **state)
     f->world.cluster_store.roster = roster_new(f->world.cluster_store.state, PREFIX,
                                                &(RosterEvents){ .changed = ready_state_ignore });
     f->view = (StateView){
-        .kinds = STATE_KIND(KEY_NODE), .changed = changed, .aged = became_stale, .context = f
+        .kinds = STATE_KIND(KEY_NODE), .changed = changed, .age_changed = became_stale, .context = f
     };
     pass(f, 10);
     assert_int_equal(f->ready, 1);
@@ -146,7 +146,7 @@ static void an_unresponsive_store_is_detected(void **state)
     assert_false(state_accepts_writes(f->world.cluster_store.state, &err));
     assert_int_equal(err.kind, ERROR_UNAVAILABLE);
     assert_non_null(strstr(err.text, "the store has been unavailable since 2027-"));
-    assert_non_null(strstr(err.text, "the store does not respond"));
+    assert_non_null(strstr(err.text, "the store is not responding"));
     pass(f, 60000);
     assert_true(has_seen(f, "web1"));
     failing_store_release(f->store);

@@ -99,7 +99,7 @@ static void invalid_settings_are_rejected(void **state)
         { START ",\"etcd_address\":\"0.0.0.0\"}", "'0.0.0.0' is not an IP address" },
         { START ",\"etcd_address\":\"10.0.0.5:2379\"}", "is not an IP address" },
         { START ",\"etcd_address\":\"10.0.0.5\",\"etcd_endpoints\":[\"etcd1\"]}",
-          "exclude each other" },
+          "cannot be used together" },
         { "{}", "format" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {

@@ -97,7 +97,7 @@ static void test_failed_logins_say_what_to_do(void **state)
         const char *output, *words;
     } rows[] = {
         { &ssh, &none, "git@git.example.net: Permission denied (publickey).",
-          "git.example.net rejected the SSH key of this source; add the key that 'eden sources key "
+          "git.example.net rejected the SSH key of this source; run 'eden sources key "
           "site'" },
         { &ssh, &none, "Host key verification failed.", "none of the host keys of this source" },
         { &ssh, &none, "REMOTE HOST IDENTIFICATION HAS CHANGED!", "intercepting the connection" },

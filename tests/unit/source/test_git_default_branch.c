@@ -43,7 +43,7 @@ static void a_repository_without_commits_has_none(void **state)
 
 static void a_head_that_is_not_a_branch_says_what_to_do(void **state)
 {
-    static const char text[] = "HEAD of the repository is not a branch: set the branch to follow";
+    static const char text[] = "the repository's HEAD is not a branch: set the branch to follow";
     expect_error(ID "\tHEAD\n", ERROR_NOT_FOUND, text);
     expect_error("ref: refs/tags/v1\tHEAD\n" ID "\tHEAD\n", ERROR_NOT_FOUND, text);
 }

@@ -26,7 +26,7 @@ static void transactions_that_can_put_need_space(void **state)
                              .failure = rows[i].failure,
                              .failure_count = rows[i].failure != NULL,
                              .urgent = rows[i].urgent } };
-        if (space_needs_space(&job) != rows[i].needs_room) {
+        if (job_needs_space(&job) != rows[i].needs_room) {
             fail_msg("row %zu", i);
         }
     }
@@ -41,7 +41,7 @@ static void only_reserved_leases_are_granted_on_a_full_disk(void **state)
     assert_true(space_refuses(&store, &lease, &err));
     assert_non_null(strstr(err.text, "the disk is full"));
     assert_false(space_refuses(&store, &reserved, &err));
-    assert_true(space_needs_space(&reserved)); /* the reserve is for others */
+    assert_true(job_needs_space(&reserved)); /* the reserve is for others */
     store.space.is_low = false;
     assert_false(space_refuses(&store, &lease, &err));
 }

@@ -10,7 +10,7 @@ enum {
 /* Calls `keeps` for each run that has a log, and deletes the logs for which it returns false. */
 void run_logs_sweep(RunLogs *logs, bool (*keeps)(void *context, Str run), void *context);
 /* In bytes; at most an eighth of the disk. */
-int64_t run_logs_room_default(const RunLogs *logs);
+int64_t run_logs_limit_default(const RunLogs *logs);
 /* The size of all logs. */
 int64_t run_logs_bytes(const RunLogs *logs);
 /* If all logs together are larger than `max` bytes, removes the oldest ones for which `may_remove`

@@ -1,4 +1,4 @@
-#include "fleet/run_logs_room.h"
+#include "fleet/run_logs_limit.h"
 
 #include "base/log.h"
 
@@ -34,7 +34,7 @@ void run_logs_sweep(RunLogs *logs, bool (*keeps)(void *context, Str run), void *
     }
 }
 
-int64_t run_logs_room_default(const RunLogs *logs)
+int64_t run_logs_limit_default(const RunLogs *logs)
 {
     int64_t part = run_logs_disk_bytes(logs) / DISK_FRACTION, limit = (int64_t)RUN_LOGS_MIB * MIB;
     return part < limit ? part : limit;
