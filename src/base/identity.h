@@ -18,7 +18,7 @@ enum {
     IDENTITY_URI_MAX = 7 + CLUSTER_NAME_MAX + 6 + NODE_NAME_MAX,
 };
 
-/* A node name has 1 to 63 bytes: labels of a-z, 0-9 and "-" separated by single dots; a label
+/* A node name is 1 to 63 bytes long: labels of a-z, 0-9 and "-" separated by single dots; a label
  * starts and ends with a letter or digit. Fails with ERROR_INVALID and the reason. */
 MUST_CHECK bool node_name_check(Str name, Error *err);
 /* A cluster name is a single label of at most 40 bytes, without dots. */

@@ -68,7 +68,7 @@ typedef struct LogSink {
     LogLevel level; /* the lowest level that is written */
     LogFormat format;
     void *context; /* passed to the functions below, each of which may be NULL */
-    /* Receives a complete line with its line end, from any thread. NULL writes to standard
+    /* Receives a complete line with its newline, from any thread. NULL writes to standard
      * error. */
     void (*write)(void *context, Str line);
     /* Milliseconds since 1970, UTC. NULL omits the time. */

@@ -123,6 +123,6 @@ void problem_print(const Problem *problem, ProblemStyle style, Buf *out);
 void problems_print(const Problems *problems, ProblemStyle style, Buf *out);
 /* {"format":"eden.problems/1","problems":[{"severity","code","message","file","line","column",
  * "hint","fix":{"line","column","end_column","text"},"from":[{"file","line"}],
- * "notes":[{"message","file","line"}]}]} and a line end; unknown fields are null. Problems from a
+ * "notes":[{"message","file","line"}]}]} and a newline; unknown fields are null. Problems from a
  * server also have "server_code" and "pointer". */
 void problems_print_json(const Problems *problems, Buf *out);

@@ -25,7 +25,7 @@ enum {
     RATE_TABLE_SIZE = 4096
 };
 
-/* Rates of many sources, each identified by a number, in constant memory: if there are too many,
+/* Rates for many sources, each identified by a number, in constant memory: if there are too many,
  * the least recently active one is reset. A zeroed table is empty. */
 typedef struct RateTable {
     struct {

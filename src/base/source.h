@@ -24,11 +24,11 @@ typedef struct LineColumn {
 /* Offsets past the end yield the location after the last character. LF, CRLF and a lone CR each end
  * a line. */
 LineColumn source_location(const Source *source, uint32_t offset);
-/* The line that contains `offset`, without its line end. */
+/* The line that contains `offset`, without its newline. */
 Str source_line_at(const Source *source, uint32_t offset);
 
-/* False: none of these eight bytes ends a line. True: one is below 16, a line end or another
- * control character. */
+/* False: none of these eight bytes ends a line. True: one is below 16, a newline or another control
+ * character. */
 static inline bool source_may_contain_line_end(const char *bytes)
 {
     uint64_t word;

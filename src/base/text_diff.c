@@ -8,7 +8,7 @@
 #include "base/json_out.h"
 #include "base/vec.h"
 
-typedef VEC(Str) Lines; /* including their line ends */
+typedef VEC(Str) Lines; /* including their newlines */
 
 typedef enum EditKind {
     EDIT_KEEP,
@@ -277,7 +277,7 @@ static void put_hunks(const Diff *diff, Buf *out)
     }
 }
 
-/* A name that contains a line end must not look like lines of the diff. */
+/* A name that contains a newline must not look like lines of the diff. */
 static void put_name(Buf *out, const char *mark, Str name)
 {
     buf_put_c(out, mark);

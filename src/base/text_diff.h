@@ -13,5 +13,5 @@ enum {
 };
 
 /* Appends to `out`: a line "--- OLD_NAME", a line "+++ NEW_NAME", then the hunks. Appends nothing
- * if the texts are equal. A name that contains a line end is quoted. */
+ * if the texts are equal. A name that contains a newline is quoted. */
 void text_diff(Str old_text, Str new_text, Str old_name, Str new_name, Buf *out);

@@ -22,10 +22,10 @@
 enum {
     START_MS = 60 * 1000,
     START_SYSTEMD_MS = 180 * 1000,
-    LOG_MAX = 1 << 20, /* size of a node's log to read, in bytes */
+    LOG_MAX = 1 << 20, /* how much of a node's log to read, in bytes */
     LOG_TAIL = 2000,
     NOTICE_MS = 1000,            /* most commands exit immediately, so the message is delayed */
-    STOP_TIMEOUT_MS = 10 * 1000, /* grace period of an interrupted command */
+    STOP_TIMEOUT_MS = 10 * 1000, /* grace period for an interrupted command */
 };
 
 struct DevCluster {

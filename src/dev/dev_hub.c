@@ -247,7 +247,7 @@ static bool make_network(Hub *hub, Error *err)
             link_add_address(BRIDGE, dev_address(&hub->arena, DEV_HUB_ADDRESS), DEV_PREFIX, err) &&
             link_set_up(BRIDGE, err) && address_parse(str_from_c(text), 0, &server, err) &&
             relay_start(hub->relay, &server, err)) ||
-           error_wrap(err, "cannot create the network of the nodes, which requires the modules "
+           error_wrap(err, "cannot create the nodes' network, which requires the modules "
                            "bridge and veth");
 }
 

@@ -7,10 +7,10 @@
  * Lines from it:
  *     port NUMBER            port of the API
  *     node NUMBER PROCESS    a node was started; numbers start at 0
- *     note NUMBER TEXT       a notification of its agent: "STATUS=..."
+ *     note NUMBER TEXT       a notification from its agent: "STATUS=..."
  *     ended NUMBER
  *     failed KIND TEXT       an Error: the cluster cannot be started
- * The last one also comes from a node, which otherwise sends the notifications of its agent
+ * The last one also comes from a node, which otherwise sends the notifications from its agent
  * unchanged; nodes receive "join" as above, and before that one line when their network is up.
  *
  * When the channel is closed, the hub stops its nodes and exits. */

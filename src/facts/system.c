@@ -1,4 +1,4 @@
-/* Configuration of the installed and the running system: kernel, services, packages, ids, users. */
+/* Configuration of the installed and the running system: kernel, services, packages, IDs, users. */
 #include "facts/fact.h"
 
 static bool read_kernel(const FactSources *sources, Arena *arena, Value *out, Error *err)
@@ -119,7 +119,7 @@ const Fact fact_timezone = {
     .read = read_timezone,
 };
 
-/* --- Ids -------------------------------------------------------------------------------------- */
+/* --- IDs -------------------------------------------------------------------------------------- */
 
 static bool read_boot_id(const FactSources *sources, Arena *arena, Value *out, Error *err)
 {

@@ -32,7 +32,7 @@ static const char *skip_space_slow(const char *p, const char *end)
 {
     for (;;) {
 #ifdef __SSE2__
-        /* Indented input has line ends and many spaces. */
+        /* Indented input has newlines and many spaces. */
         while (end - p >= 16) {
             __m128i block = _mm_loadu_si128((const __m128i *)(const void *)p);
             unsigned other =

@@ -93,7 +93,7 @@ struct RecordField {
     bool is_required;    /* other fields are omitted if they are empty, zero or false */
     bool is_printed;     /* printed even if empty, though it may be missing */
     bool is_secret;      /* shown once, and never logged */
-    bool is_nullable;    /* null in responses of the server if there is none */
+    bool is_nullable;    /* null in responses from the server if there is none */
     bool is_fixed;       /* cannot be changed later */
     bool is_plain;       /* of a string: no control characters */
     const char *choices; /* "join|access" */

@@ -112,7 +112,8 @@ static void update_properties(Scrubber *scrubber, Str secret)
 bool scrubber_new(const SecretSet *set, Scrubber **out, Error *err)
 {
     if (set->bytes > SCRUB_BYTES_MAX) {
-        return error_set(err, ERROR_LIMIT, "secrets have %zu bytes, more than the limit of %d",
+        return error_set(err, ERROR_LIMIT,
+                         "secrets are %zu bytes long in total, more than the limit of %d",
                          set->bytes, SCRUB_BYTES_MAX);
     }
     Scrubber *scrubber = memory_new(sizeof *scrubber);

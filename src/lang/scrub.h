@@ -68,16 +68,16 @@ Value secrets_replace(Arena *arena, Value v, SecretsFilter *filter, void *contex
 
 typedef struct Scrubber Scrubber;
 
-/* A Scrubber is immutable: threads may share it. Fails with ERROR_LIMIT if the secrets have more
- * than SCRUB_BYTES_MAX bytes; the caller must then not show captured output at all. */
+/* A Scrubber is immutable: threads may share it. Fails with ERROR_LIMIT if the secrets exceed
+ * SCRUB_BYTES_MAX bytes in total; the caller must then not show captured output at all. */
 MUST_CHECK bool scrubber_new(const SecretSet *set, Scrubber **out, Error *err);
 void scrubber_free(Scrubber *scrubber); /* NULL is allowed */
 DEFINE_AUTO(Scrubber, scrubber_free)
 
 /* Appends `text` to `out` without the secrets. */
 void scrubber_apply(const Scrubber *scrubber, Str text, Buf *out);
-/* The same for a truncated text: a prefix of a secret at its end is removed too, if it has
- * SCRUB_LENGTH_MIN bytes or more. */
+/* The same for a truncated text: a prefix of a secret at its end is removed too, if it is
+ * SCRUB_LENGTH_MIN bytes or longer. */
 void scrubber_apply_cut(const Scrubber *scrubber, Str text, Buf *out);
 /* Lengths of the longest secret in `text`, verbatim and in any spelling; 0 if there is none. */
 typedef struct ScrubberMatch {

@@ -8,7 +8,7 @@
 /* The meaning of a character in an encoding: its value, or one of these. */
 enum {
     CODE_END = -1,  /* not part of the encoding */
-    CODE_SKIP = -2, /* may occur between characters: line ends, indentation */
+    CODE_SKIP = -2, /* may occur between characters: newlines, indentation */
     NESTED_LENGTH_MIN = 8,
     PHASES_MAX = 8,
 };

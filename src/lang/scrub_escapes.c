@@ -99,7 +99,7 @@ static bool parse_octal(Str text, size_t pos, char *out)
     return value < 256;
 }
 
-/* Escapes of JSON, of Python's repr, of C, and of the shell, where every character can be
+/* Escapes in JSON, Python's repr, C, and the shell, where every character can be
  * escaped. */
 static unsigned unescape_backslash(Str text, size_t *pos, char out[UTF8_BYTES_MAX])
 {
@@ -150,7 +150,7 @@ static unsigned unescape_character(Str text, size_t *pos, char out[UTF8_BYTES_MA
     return (unsigned)utf8_encode(code, out);
 }
 
-/* M-C and ^C of cat -v, and M-^C. */
+/* M-C, ^C and M-^C, as printed by cat -v. */
 static unsigned unescape_meta(Str text, size_t *pos, char out[UTF8_BYTES_MAX])
 {
     bool meta = str_starts(str_from_offset(text, *pos), STR("M-")) && *pos + 2 < text.len;
@@ -175,7 +175,7 @@ static unsigned unescape_marked(Str text, size_t *pos, char mark, char out[UTF8_
     return 1;
 }
 
-/* %41 of URLs, %u0041 of JavaScript's escape(). */
+/* %41 in URLs, %u0041 from JavaScript's escape(). */
 static unsigned unescape_percent(Str text, size_t *pos, char out[UTF8_BYTES_MAX])
 {
     uint32_t code;
@@ -197,7 +197,7 @@ static unsigned unescape_form(Str text, size_t *pos, char out[UTF8_BYTES_MAX])
     return unescape_percent(text, pos, out);
 }
 
-/* =41 of mail, where a `=` at the end continues the line. */
+/* =41 in mail, where a `=` at the end continues the line. */
 static unsigned unescape_quoted_printable(Str text, size_t *pos, char out[UTF8_BYTES_MAX])
 {
     Str rest = str_from_offset(text, *pos);
@@ -208,7 +208,7 @@ static unsigned unescape_quoted_printable(Str text, size_t *pos, char out[UTF8_B
     return unescape_marked(text, pos, '=', out);
 }
 
-/* \41 of LDAP, \000041 of style sheets. */
+/* \41 in LDAP, \000041 in style sheets. */
 static unsigned unescape_digits(Str text, size_t *pos, char out[UTF8_BYTES_MAX])
 {
     uint32_t code;
@@ -221,8 +221,8 @@ static unsigned unescape_digits(Str text, size_t *pos, char out[UTF8_BYTES_MAX])
 
 /* --- Doubled --------------------------------------------------------------------------------- */
 
-/* Quotes inside quotes: '\'' and '"'"' of the shell, and doubled marks: '' of YAML and SQL, "" of
- * CSV, %% of units, $$ of makefiles. */
+/* Quotes inside quotes: '\'' and '"'"' in the shell, and doubled marks: '' in YAML and SQL, "" in
+ * CSV, %% in units, $$ in makefiles. */
 static unsigned unescape_doubled(Str text, size_t *pos, char out[UTF8_BYTES_MAX])
 {
     static const Str spellings[] = { STR("'\\''"), STR("'\"'\"'"), STR("''"),

@@ -3,13 +3,13 @@
  * Whitespace and, in a second pass, punctuation are dropped from both the text and the secrets.
  *
  * A short secret could then be found anywhere ("root root" contains "troo"), so it must be broken
- * only at line ends, or between all of its characters. */
+ * only at newlines, or between all of its characters. */
 #include "lang/scrub_search.h"
 
 #define ESCAPE_MARKS "\\%&=" /* of unescape_any() */
 
 /* The position of a character that was not dropped, and how many characters so far directly follow
- * the previous one (`joined`) or follow a gap without a line end (`spaced`). */
+ * the previous one (`joined`) or follow a gap without a newline (`spaced`). */
 typedef struct CharPosition {
     size_t start;
     size_t joined;
@@ -25,7 +25,7 @@ typedef struct LooseStream {
     uint32_t state;
     CharPosition current;
     bool has_gap;      /* characters were dropped since the last one */
-    bool has_line_end; /* one of them was a line end */
+    bool has_line_end; /* one of them was a newline */
 } LooseStream;
 
 static bool is_punctuation(char c)

@@ -17,7 +17,7 @@ enum {
 
 /* The characters that a pass of scrub_loose.c drops from both the text and the secrets. */
 typedef enum Loose {
-    LOOSE_BLANKS, /* without whitespace, line ends and control characters */
+    LOOSE_BLANKS, /* without whitespace, newlines and control characters */
     LOOSE_MARKS,  /* also without punctuation */
     LOOSE_COUNT
 } Loose;
@@ -101,8 +101,8 @@ unsigned unescape_any_wide(Str text, size_t *pos, char out[UTF8_BYTES_MAX]);
 /* Parses `digits` hexadecimal digits at `pos`. */
 bool scrub_read_hex(Str text, size_t pos, unsigned digits, uint32_t *out);
 
-/* Skips a line number or offset at the start of a line: "  12: ", "0000020 ". Returns `pos` if there
- * is none. */
+/* Skips a line number or offset at the start of a line: "  12: ", "0000020 ". Returns `pos` if
+ * there is none. */
 size_t scrub_skip_label(Str text, size_t pos, size_t digits_min);
 
 /* A copy of the text without the characters that `loose` drops. */

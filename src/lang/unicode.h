@@ -47,7 +47,7 @@ unsigned unicode_map(uint32_t code, CaseMapping mapping, uint32_t out[UNICODE_MA
 /* The value of a code point with UNICODE_DECIMAL: 0 to 9. */
 unsigned unicode_decimal_value(uint32_t code);
 
-/* Line ends as in str.splitlines(). */
+/* Line breaks as in str.splitlines(). */
 static inline bool unicode_is_line_end(uint32_t code)
 {
     return (code >= '\n' && code <= '\r') || (code >= 0x1c && code <= 0x1e) || code == 0x85 ||

@@ -574,7 +574,7 @@ Str value_original(const Sources *sources, Value v)
 }
 
 /* Stops if the budget is exhausted: shared children are copied once per use, which may exceed any
- * memory. */
+ * amount of memory. */
 static Value copy(Arena *arena, Value v, unsigned depth)
 {
     if (depth > VALUE_DEPTH_MAX) {

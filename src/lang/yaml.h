@@ -54,7 +54,7 @@ MUST_CHECK bool yaml_load_all(Arena *arena, const Sources *sources, uint16_t sou
 
 typedef enum YamlFlow {
     YAML_FLOW_EMPTY,  /* brackets only for empty containers */
-    YAML_FLOW_LEAVES, /* also for containers of scalars only, as PyYAML does */
+    YAML_FLOW_LEAVES, /* also for containers of scalars only, like PyYAML */
     YAML_FLOW_ALL,    /* everything on one line, unless `width` breaks it */
 } YamlFlow;
 

@@ -1,6 +1,6 @@
 /* Block scalars (`|` and `>`) by the rules of YAML 1.2, for those that libyaml does not parse: text
- * that starts with a tab, text at column 0 of a document, and a last line of spaces without line
- * end. The end of input counts as a line end here. */
+ * that starts with a tab, text at column 0 of a document, and a last line of spaces without a
+ * newline. The end of input counts as a newline here. */
 #include "lang/yaml_load.h"
 
 static bool is_break(char c)
@@ -88,7 +88,7 @@ static Lines detect_indent(Str text, size_t pos, int parent)
     return (Lines){ .indent = longest, .fits = true };
 }
 
-/* Writes the `breaks` line ends between two lines of text. Folding turns a single one into a space
+/* Writes the `breaks` newlines between two lines of text. Folding turns a single one into a space
  * and drops the first of several, but not next to lines that start with whitespace. */
 static void put_breaks(Buf *out, size_t breaks, bool fold)
 {

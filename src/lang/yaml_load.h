@@ -142,7 +142,7 @@ YamlScalar yaml_schema_resolve(Str text, Value *out);
  * value is as without tag: a string if `quoted`. */
 YamlScalar yaml_schema_resolve_tagged(Str text, Str tag, bool quoted, Value *out);
 /* Whether a container may have this tag. */
-bool yaml_schema_tag_fits(Str tag, bool is_map);
+bool yaml_schema_tag_matches(Str tag, bool is_map);
 /* "str" for "tag:yaml.org,2002:str"; otherwise the entire tag. */
 Str yaml_schema_tag_name(Str tag);
 /* The hint for a plain word or number with a different value in YAML 1.1, or NULL. */

@@ -234,7 +234,7 @@ static void lint_scalar(YamlLoad *load, Str text, Value v)
     }
 }
 
-/* Whether only spaces follow, up to a last line without line end. */
+/* Whether only spaces follow, up to a last line without a newline. */
 static bool ends_in_blanks(Str text, uint32_t pos)
 {
     size_t end = text.len;
@@ -458,7 +458,7 @@ bool yaml_node_open(YamlLoad *load, const yaml_event_t *event, const yaml_char_t
     if (!flow && !yaml_strict_block_start(load, start)) {
         return false;
     }
-    if (tag != NULL && !yaml_schema_tag_fits(str_from_c((const char *)tag), is_map) &&
+    if (tag != NULL && !yaml_schema_tag_matches(str_from_c((const char *)tag), is_map) &&
         yaml_load_may_report(load)) {
         problems_add(load->problems, "E0113", load->source, start, 1,
                      "this is a %s, but its tag is !!%" STR_FMT, is_map ? "map" : "list",

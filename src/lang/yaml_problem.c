@@ -470,7 +470,7 @@ static bool find_block_text(const SyntaxError *failure)
             if (first == 0 && indent <= key) {
                 report_block_text(failure, line, indent, key + 2,
                                   "this text is not indented below its key",
-                                  arena_format(arena, "indent the text of line %u by %zu spaces",
+                                  arena_format(arena, "indent the text on line %u by %zu spaces",
                                                number, key + 2));
             } else if (first > indent) {
                 report_block_text(

@@ -302,7 +302,7 @@ YamlScalar yaml_schema_resolve_tagged(Str text, Str tag, bool quoted, Value *out
     return quoted || str_eq(tag, STR("!")) ? as_string(text, out) : yaml_schema_resolve(text, out);
 }
 
-bool yaml_schema_tag_fits(Str tag, bool is_map)
+bool yaml_schema_tag_matches(Str tag, bool is_map)
 {
     const struct Tag *row = tag_find(tag);
     return row == NULL || (is_map ? row->on_map : row->on_list);

@@ -62,7 +62,7 @@ bool action_call_find(const SiteLoad *load, Value name, ActionCall *out)
 
 /* --- Values --------------------------------------------------------------------------------- */
 
-/* A file of the site that a parameter refers to must exist. */
+/* A file in the site that a parameter refers to must exist. */
 static bool is_below(Str path, const char *directory, Str *below)
 {
     size_t len = strlen(directory);
@@ -86,7 +86,7 @@ static bool check_site_file(const SiteLoad *load, const ActionCall *call, const 
     Str name = STR_EMPTY;
     if (!site_text(load, input, &name) || !document_is_name(name)) {
         Problem *problem =
-            site_problem(load, "E0308", input, "'%s' must be the path of a file in %s/ of the site",
+            site_problem(load, "E0308", input, "'%s' must be the path of a file in the site's %s/",
                          spec->name, directory);
         Str hint = foreign_word(load->modules, FOREIGN_VALUE, str_from_c(directory), name);
         problem->hint = hint.len > 0 ? hint : foreign_value(load, call, spec, name);
@@ -397,8 +397,8 @@ static Str suggest_parameters(const SiteLoad *load, const ActionCall *call, Valu
                                 : arena_format(load->problems->arena, "{%s: ...}", spec->name);
 }
 
-/* Returns true for "name=vim state=present", as Ansible writes parameters. `suggestion` is the correct
- * form; empty: it is unknown. */
+/* Returns true for "name=vim state=present", as Ansible writes parameters. `suggestion` is the
+ * correct form; empty: it is unknown. */
 static bool suggest_pairs(const SiteLoad *load, const ActionCall *call, Value input,
                           Str *suggestion)
 {

@@ -558,7 +558,7 @@ static bool is_alternative(RequisiteKind kind)
     return kind == REQUISITE_ONFAIL || kind == REQUISITE_ONCHANGES || kind == REQUISITE_PREREQ;
 }
 
-bool contradiction_counts(const Graph *graph, uint32_t step, bool running)
+bool contradiction_applies(const Graph *graph, uint32_t step, bool running)
 {
     const StepSpec *spec = graph_step(graph, step)->spec;
     if (spec->action->resource == NULL) {
@@ -791,7 +791,7 @@ bool contradictions_check(const Graph *graph, Problems *problems)
     contradictions_init(&contradictions, &arena);
     bool ok = true;
     for (uint32_t i = 0; i < graph->steps.count; i++) {
-        ok = (!contradiction_counts(graph, i, false) ||
+        ok = (!contradiction_applies(graph, i, false) ||
               contradictions_add(&contradictions, graph, i, graph_step(graph, i)->values, false,
                                  problems)) &&
              ok;

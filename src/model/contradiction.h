@@ -2,10 +2,11 @@
  * other step did.
  *
  * The rows of actions declare which state their steps want (model/module.h): `resource` names the
-  * resource or a part of it, `desired_state` and the `aspect` of each parameter what is set. Two
-  * steps contradict each other if they set the same aspect of the same resource to different
-  * values, or if one removes what the other requires: a parent directory of its path, the owner of its file. Steps that may be alternatives,
- * or are intended to follow each other, do not count: see contradiction_counts. */
+ * resource or a part of it, `desired_state` and the `aspect` of each parameter name what is set.
+ * Two steps contradict each other if they set the same aspect of the same resource to different
+ * values, or if one removes what the other requires: a parent directory of its path, the owner of
+ * its file. Steps that may be alternatives, or are intended to follow each other, do not count: see
+ * contradiction_applies. */
 #pragma once
 
 #include "model/contradiction_requests.h"
@@ -16,7 +17,7 @@ typedef struct Contradictions {
     StrMap required; /* resource to the first step that requires it */
     StrMap lines;    /* path to the lines that steps want in the file */
     StrMap values;   /* path to the values that steps want in the document */
-    StrMap texts;    /* path to its whole texts, and to edits of them */
+    StrMap texts;    /* path to its complete contents, and to edits to them */
     MembersRequestVec members;
 } Contradictions;
 
@@ -25,7 +26,7 @@ void contradictions_init(Contradictions *contradictions, Arena *arena);
 /* Whether a step is checked. A step with onfail, onchanges or prereq never is. With `running`,
  * the step is known to run; otherwise it is checked only if it is certain to run: if neither it
  * nor its job has a condition, and it has no target. */
-bool contradiction_counts(const Graph *graph, uint32_t step, bool running);
+bool contradiction_applies(const Graph *graph, uint32_t step, bool running);
 
 /* Adds the states that a step wants; `values` are its parameters in the order of the row, missing
  * if they are unknown. `resolved`: files and templates have been replaced with their content.

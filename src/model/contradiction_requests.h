@@ -21,7 +21,7 @@ typedef struct DataRequest {
     bool absent;
 } DataRequest;
 
-/* The whole text of a file, or an edit that needs or excludes some of it. */
+/* The complete text of a file, or an edit that needs or excludes some of it. */
 typedef struct TextRequest {
     uint32_t step;
     bool is_whole;

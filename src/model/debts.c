@@ -113,7 +113,7 @@ void debt_book_start_action(DebtBook *book, Str cause, int64_t at_ms)
     }
 }
 
-/* An edge of the current run stays, because its cause may change something again. */
+/* An edge in the current run stays, because its cause may change something again. */
 static void settle(Debt *debt)
 {
     debt->state = DEBT_SETTLED;

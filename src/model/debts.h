@@ -24,7 +24,7 @@
 #include "model/graph.h"
 
 typedef enum DebtState {
-    DEBT_NOTED,    /* an edge of the current run; nothing has happened */
+    DEBT_NOTED,    /* an edge in the current run; nothing has happened */
     DEBT_POSSIBLE, /* the change is in progress */
     DEBT_OWED,
     DEBT_SETTLED, /* paid, or nothing changed; the cause may change something again */
@@ -36,13 +36,13 @@ struct Debt {
     Str cause;          /* ID of the step that changed something */
     RequisiteKind kind; /* REQUISITE_WATCH, REQUISITE_ONCHANGES or REQUISITE_LISTEN */
     Str unit;           /* the unit that the reaction restarts, "ssh"; empty if it restarts none */
-    Str site;           /* name of the site of both steps; empty: unknown, or a file of steps */
-    Str site_path;      /* path of the site; empty: unknown */
-    Str run;            /* run in which the change was made */
-    Str boot;           /* boot ID at the time of the change */
-    int64_t at_ms;      /* time of the change, or start of the run */
+    Str site; /* name of the site that both steps belong to; empty: unknown, or a file of steps */
+    Str site_path; /* path of the site; empty: unknown */
+    Str run;       /* run in which the change was made */
+    Str boot;      /* boot ID at the time of the change */
+    int64_t at_ms; /* time of the change, or start of the run */
     DebtState state;
-    bool is_current;  /* an edge of the current run, not only left from an earlier one */
+    bool is_current;  /* an edge in the current run, not only one left over from an earlier run */
     bool paid;        /* paid in the current run: until its end the reaction may not be on disk */
     bool ended;       /* no longer in the book */
     Debt *next_owed;  /* of the same step */
@@ -64,7 +64,7 @@ bool debt_kind_from_name(Str name, RequisiteKind *out);
 
 void debt_book_init(DebtBook *book, Arena *arena);
 
-/* Copies the strings. Marks `edges`, all of one site, as noted; owed ones stay owed. */
+/* Copies the strings. Marks `edges`, all from one site, as noted; owed ones stay owed. */
 void debt_book_begin(DebtBook *book, Str run, Str boot, int64_t at_ms, const Debt *edges,
                      uint32_t count);
 void debt_book_start_action(DebtBook *book, Str cause, int64_t at_ms);

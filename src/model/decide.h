@@ -38,8 +38,8 @@ typedef struct StepStatus {
     StepResult pending;
     bool changed; /* something changed, also for a step that then failed its `success` */
     bool reacted; /* its reaction has run: after it (watch) or at the end (listen) */
-    /* Debts of an earlier run, as 1 << REQUISITE_WATCH, REQUISITE_ONCHANGES, REQUISITE_LISTEN: each
-     * counts as a changed target. Set before the run starts. */
+    /* Debts from an earlier run, as 1 << REQUISITE_WATCH, REQUISITE_ONCHANGES, REQUISITE_LISTEN:
+     * each counts as a changed target. Set before the run starts. */
     uint16_t owed;
 } StepStatus;
 
@@ -76,8 +76,8 @@ typedef struct Decision {
     const Edge *decisive_edge; /* the edge that was decisive; may be NULL */
 } Decision;
 
-/* `statuses` has one entry for each step of the graph. With PHASE_CHECK, a target that can only
- * run after the check is represented by the result of its own check, if there is one. The reason is in
+/* `statuses` has one entry for each step of the graph. With PHASE_CHECK, a target that can only run
+ * after the check is represented by the result of its own check, if there is one. The reason is in
  * `arena`. */
 Decision decide(const Graph *graph, Work work, const StepStatus *statuses, bool planning,
                 Arena *arena);

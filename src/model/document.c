@@ -204,7 +204,7 @@ bool document_read(const SiteLoad *load, Str path, DocumentKind kind, Value refe
         Problem *problem = site_problem(
             load, "E0301", reference, "both '%" STR_FMT "' and '%" STR_FMT "' exist",
             STR_ARG(display_path(load, path)), STR_ARG(display_path(load, yml_path(load, path))));
-        problem->hint = STR("remove one of them; file names of a site end with '.yaml'");
+        problem->hint = STR("remove one of them; file names in a site must end with '.yaml'");
         return false;
     }
     uint16_t source = sources_add(load->sources, display_path(load, path), text);

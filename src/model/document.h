@@ -1,4 +1,4 @@
-/* Documents of a site: YAML, bare or wrapped in `metadata:` and `spec:`. */
+/* Documents in a site: YAML, bare or wrapped in `metadata:` and `spec:`. */
 #pragma once
 
 #include "model/fields.h"
@@ -19,7 +19,7 @@ bool document_read(const SiteLoad *load, Str path, DocumentKind kind, Value refe
  * of its list of steps, so that callers can check the others. Reports further invalid items.
  * Returns false if the invalid items cannot be separated. */
 bool document_read_valid_items(const SiteLoad *load, Str path, DocumentKind kind, Value *out);
-/* Whether there is an "x.yml" next to "x.yaml" or instead of it. Documents of a site have the
+/* Whether there is an "x.yml" next to "x.yaml" or instead of it. Documents in a site have the
  * extension ".yaml"; ".yml" files are never read, and are reported where a document may have been
  * intended. */
 bool document_has_yml(const SiteLoad *load, Str path);

@@ -1,4 +1,4 @@
-/* A value of a site that may contain templates: compiled at load time, evaluated when needed.
+/* A value in a site that may contain templates: compiled at load time, evaluated when needed.
  *
  * Data can never inject structure: lists and maps are those of the document, and only string values
  * are templates. A string that is exactly one `{{ expression }}` keeps the type of its result; any
@@ -27,7 +27,7 @@ struct Dynamic {
     Dynamic *children; /* of a list or map, in the order of `value` */
 };
 
-/* Settings for the templates of a site: strict about undefined values, trailing newlines are
+/* Settings for the templates in a site: strict about undefined values, trailing newlines are
  * preserved, and uses of variables are recorded. The caller adds loader, globals and clock. */
 TemplateSettings dynamic_template_settings(void);
 

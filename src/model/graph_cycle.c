@@ -100,7 +100,7 @@ static Str print_path(const GraphBuilder *builder, const Hop *hops, uint32_t cou
     return buf_str(&start);
 }
 
-/* "the 'require' in line 9", or another reason why the step waits. */
+/* "the 'require' on line 9", or another reason why the step waits. */
 static void put_location(const GraphBuilder *builder, const Hop *hop, const Source *own, Buf *out)
 {
     const Edge *edge = hop->edge;

@@ -155,8 +155,8 @@ static const char *const kind_names[] = {
     [PARAM_VERSIONS] = "names, with or without versions",
     [PARAM_COMMAND] = "command",
     [PARAM_ANY] = "anything",
-    [PARAM_SITE_FILE] = "file of the site",
-    [PARAM_SITE_TEMPLATE] = "template of the site",
+    [PARAM_SITE_FILE] = "file in the site",
+    [PARAM_SITE_TEMPLATE] = "template in the site",
     [PARAM_PUBLISHED] = "published files",
 };
 

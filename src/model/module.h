@@ -35,7 +35,7 @@ typedef enum ParamKind {
     PARAM_COMMAND, /* string, or a list of strings, which is run without a shell */
     PARAM_ANY,
     /* These three are resolved before the module receives them. */
-    PARAM_SITE_FILE, /* path in files/ of the site; replaced with the content */
+    PARAM_SITE_FILE, /* path in the site's files/; replaced with the content */
     /* path in templates/; replaced with the rendered text, with `context` in scope */
     PARAM_SITE_TEMPLATE,
     PARAM_PUBLISHED, /* [{file: STEP}]: replaced with a list of {path, mode, content} maps */
@@ -86,8 +86,8 @@ typedef bool (*ActionFunction)(Call *call, Outcome *outcome, Error *err);
  * keeps file order also with steps for paths below it, instead of running before them.
  * "fills:/srv/app" manages everything below it as well: other steps do not clean up there.
  *
- * One more prefix is for plans only: "provides:user", "provides:path:/mnt/", "provides:*" declare what
- * may exist after the step although it does not manage it: any user, something under /mnt,
+ * One more prefix is for plans only: "provides:user", "provides:path:/mnt/", "provides:*" declare
+ * what may exist after the step although it does not manage it: any user, something under /mnt,
  * anything. */
 typedef void (*ActionClaims)(Arena *arena, const Value *params, List *claims);
 void claims_add(Arena *arena, List *claims, const char *prefix, Str name);

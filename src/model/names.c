@@ -209,7 +209,7 @@ static bool find_name(const char *const *names, Str name, Suggest *suggest)
     return false;
 }
 
-/* The equivalent of a fact of another tool: "os" for server.distribution. */
+/* The equivalent of a fact from another tool: "os" for server.distribution. */
 static Str foreign_fact(const NamesCheck *check, Str name)
 {
     static const char *const forms[] = { "", "ansible_", "grains.", "facts." };
@@ -562,9 +562,9 @@ static void report_name(const NamesCheck *check, const NameUse *use, const Sugge
         hint = did_you_mean(check, nearest);
     } else {
         bool is_file = use->document.kind == VALUE_NULL;
-        hint = arena_format(
-            check->arena, "write 'vars.%" STR_FMT "' for a variable, or %s", STR_ARG(use->name),
-            is_file ? "pass it with 'context' of the step" : "quote it as a string");
+        hint = arena_format(check->arena, "write 'vars.%" STR_FMT "' for a variable, or %s",
+                            STR_ARG(use->name),
+                            is_file ? "pass it in the step's 'context'" : "quote it as a string");
     }
     report(check, use,
            arena_format(check->arena, "'%" STR_FMT "' is undefined", STR_ARG(use->name)), hint,

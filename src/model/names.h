@@ -1,4 +1,4 @@
-/* Names that the templates of a site can use. An undefined name is reported when the site is read,
+/* Names that the templates in a site can use. An undefined name is reported when the site is read,
  * instead of by the first run that evaluates it. */
 #pragma once
 
@@ -34,7 +34,7 @@ typedef struct NamesCheck {
     const Sources *sources;
     Problems *problems;
     const SiteNames *names;
-    const char *const *facts; /* the names of all facts, up to NULL; NULL: unknown */
+    const char *const *facts; /* the names of all facts, NULL-terminated; NULL: unknown */
     Str root;                 /* prefix of the names of template files, as in SiteReader */
     NameUses *open;           /* uses to check after the whole site is read; NULL: not collected */
 } NamesCheck;

@@ -1,4 +1,4 @@
-/* Converts a value of a site to the form that the type of a parameter requires. */
+/* Converts a value in a site to the form that the type of a parameter requires. */
 #include "base/suggest.h"
 #include "lang/duration.h"
 #include "lang/number.h"

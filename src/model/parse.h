@@ -49,7 +49,7 @@ bool action_call_params(const SiteLoad *load, Value input, const FieldSet *other
 /* The IDs as written, entries of a list joined with ", "; empty if there are none. */
 Str action_call_id(const SiteLoad *load, const ActionCall *call);
 
-/* A selector in a document of the site. */
+/* A selector in a document in the site. */
 bool site_selector_parse(const SiteLoad *load, Value input, const Selector **out);
 
 /* Problems of a `forEach`, found when parsing or evaluating it. */

@@ -163,7 +163,7 @@ static Str compare_fact(const Term *term, Str name, Str value)
     return STR_EMPTY;
 }
 
-/* "server.os == 'debian'" for "os:Debian" of Salt's grains, or a label; empty if it is nested. */
+/* "server.os == 'debian'" for "os:Debian" from Salt's grains, or a label; empty if it is nested. */
 static Str format_grain(const Term *term, Str grain)
 {
     size_t colon = str_find(grain, STR(":"), 0);
@@ -194,7 +194,7 @@ static Str format_list(const Term *term, Str names)
     return count == 1 ? names : count == 0 ? STR_EMPTY : buf_str(&text);
 }
 
-/* Compound targets of Salt: G@os:Debian, L@web1,web2, E@web.*. */
+/* Salt's compound targets: G@os:Debian, L@web1,web2, E@web.*. */
 static bool detect_prefix(const Term *term, SelectorMistake *out)
 {
     Str text = term->text, replacement = STR_EMPTY;
@@ -295,7 +295,7 @@ static bool detect_open_bracket(const Term *term, SelectorMistake *out)
            set_mistake(out, pos, 1, STR("unmatched bracket"), STR("write '[abc]' or '[0-9]'"));
 }
 
-/* web[01:10] of Ansible, web[01-10] of shells and other tools, web[a:c] */
+/* web[01:10] in Ansible, web[01-10] in shells and other tools, web[a:c] */
 static bool detect_range(const Term *term, SelectorMistake *out)
 {
     size_t open = str_find(term->text, STR("["), 0);
@@ -530,7 +530,7 @@ static bool detect_colon(const Term *term, SelectorMistake *out)
                arena_format(term->arena, "%" STR_FMT "=%" STR_FMT, STR_ARG(label), STR_ARG(value)));
 }
 
-/* A pattern of Ansible, "web:&staging:!db": nodes of any group, of all those with '&', of none of
+/* An Ansible pattern, "web:&staging:!db": nodes of any group, of all those with '&', of none of
  * those with '!'. */
 typedef struct Pattern {
     Str any[IN_ITEMS_MAX];
@@ -626,7 +626,7 @@ static bool detect_ansible_pattern(const Term *term, SelectorMistake *out)
     return true;
 }
 
-/* @web of clustershell and of files of Ansible, %web of Puppet and sudo */
+/* @web in clustershell and Ansible's files, %web in Puppet and sudo */
 static bool detect_group(const Term *term, SelectorMistake *out)
 {
     if (term->text.len < 2 || (term->text.data[0] != '@' && term->text.data[0] != '%') ||
@@ -658,7 +658,7 @@ static bool detect_regex(const Term *term, SelectorMistake *out)
     size_t pos = starts ? 0 : backslash != STR_NOT_FOUND ? backslash : text.len - 1;
     return (starts || ends || backslash != STR_NOT_FOUND) &&
            set_mistake(out, pos, 1, STR("regular expressions are not supported"),
-                       STR("write a pattern with '*', '?' or '[abc]', as 'web*'"));
+                       STR("write a pattern with '*', '?' or '[abc]', such as 'web*'"));
 }
 
 /* A character that is valid in labels or patterns only. */

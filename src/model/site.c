@@ -248,7 +248,7 @@ static bool has_wrong_extension(const SiteLoad *load, Str path)
     if (str_ends(path, STR(".yml"))) {
         Problem *problem = document_problem(
             load->problems, load->sources, SEVERITY_WARNING, "E0301", value_missing(),
-            "'%" STR_FMT "' is ignored: file names of a site end with "
+            "'%" STR_FMT "' is ignored: file names in a site must end with "
             "'.yaml'",
             STR_ARG(path));
         problem->hint = STR("rename it");

@@ -13,7 +13,7 @@
 #include "model/selector.h"
 #include "model/step.h"
 
-/* Reads files of the site. Paths are relative to the site, such as "jobs/base.yaml". */
+/* Reads files in the site. Paths are relative to the site, such as "jobs/base.yaml". */
 typedef struct SiteReader {
     void *context;
     Str root; /* prefix of paths in messages, as the user would write it; may be empty */
@@ -36,7 +36,7 @@ typedef struct SiteLoad {
     /* names that templates can use in the current context; NULL: not checked */
     const SiteNames *names;
     NameUses *name_uses;      /* set by the site itself */
-    const char *const *facts; /* the names of all facts, up to NULL; NULL: not checked */
+    const char *const *facts; /* the names of all facts, NULL-terminated; NULL: not checked */
     Problems *problems;
 } SiteLoad;
 
@@ -85,7 +85,7 @@ const SiteEntries *site_variables(const Site *site);
 const SiteEntries *site_macros(const Site *site);
 const SiteEntries *site_jobs(const Site *site);
 
-/* Reads a document of the site, bare or wrapped: `*out` is its content, null if the file is empty.
+/* Reads a document in the site, bare or wrapped: `*out` is its content, null if the file is empty.
  * A missing file is a problem at `reference`, the location that refers to it (missing: none). For
  * files of variables and macros. */
 MUST_CHECK bool site_read(Site *site, Str path, Value reference, Value *out);

@@ -33,7 +33,7 @@ bool accounts_same_names(const List *a, const List *b);
 Str accounts_join_names(Arena *arena, const List *names); /* "db,web" */
 
 /* Accepts names of users and groups that the tools support and that cannot be misinterpreted in the
- * files or on a command line. `noun` is "a user" or "a group". */
+ * files or on a command line. `what` is "a user" or "a group". */
 MUST_CHECK bool account_check_name(Str name, const char *what, Error *err);
 /* Checks that it is a valid uid or gid. */
 MUST_CHECK bool account_check_id(int64_t id, Error *err);

@@ -362,7 +362,7 @@ static bool playbook_apply(Call *call, Outcome *outcome, Error *err)
 static const ParamSpec playbook_params[] = {
     { "name", PARAM_STRING, .help = "identifier for requisites; has no other effect" },
     { "playbook", PARAM_PATH, .help = "path of the playbook on the machine" },
-    { "source", PARAM_SITE_FILE, .help = "playbook in files/ of the site" },
+    { "source", PARAM_SITE_FILE, .help = "playbook in the site's files/" },
     { "content", PARAM_STRING, .help = "content of the playbook" },
     { "inventory", PARAM_STRING,
       .help = "path of an inventory, or a comma-separated list of hosts; default: this machine" },

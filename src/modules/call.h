@@ -27,7 +27,7 @@ typedef struct CallServices {
     /* Returns true if an earlier step of this plan may create what a check finds missing; `why`
      * names that step. May be NULL: always true. */
     bool (*may_be_provided)(void *context, Call *call, const char *class, Str name, Str *why);
-    /* Reports what the running step waits for; see call_report_wait. May be NULL. */
+    /* Reports what the running step is waiting for; see call_report_wait. May be NULL. */
     void (*report_wait)(void *context, Call *call, Str why);
     /* Reports the progress of the running step; see call_progress. May be NULL. */
     void (*progress)(void *context, Call *call, Str line);
@@ -154,14 +154,14 @@ MUST_CHECK bool call_journal(Call *call, Str path, Error *err);
 void call_plan(Call *call, Str path, const PlannedFile *file);
 /* Returns true if another step manages it, so that cleaning up must not remove it. */
 bool call_is_claimed(Call *call, Str path);
-/* Reports progress as a line that is shown immediately. Do not pass output of programs: each line is
- * redacted separately, so a secret that spans several lines would not be found. */
+/* Reports progress as a line that is shown immediately. Do not pass output of programs: each line
+ * is redacted separately, so a secret that spans several lines would not be found. */
 void call_progress(Call *call, Str line);
 /* Redacts secrets from the output of a program; the result is in the call's arena. Redact output
  * before truncating it, because a partial secret is not found. */
 Str call_scrub(Call *call, Str text);
-/* Reports what the step is waiting for, in a few words that may be shown immediately. Empty: it is no
- * longer waiting. */
+/* Reports what the step is waiting for, in a few words that may be shown immediately. Empty: it is
+ * no longer waiting. */
 void call_report_wait(Call *call, Str why);
 /* See CallServices. */
 bool call_has_rebooted(Call *call, int64_t *requested_ms);

@@ -110,8 +110,8 @@ static bool evaluate_guards(Call *call, Str *skip_reason, Error *err)
 
 /* --- Planning -------------------------------------------------------------------------------- */
 
-/* Stats the directory. Follows symlinks, but fails if root would follow a symlink of another
- * user. */
+/* Stats the directory. Follows symlinks, but fails if root would follow a symlink owned by
+ * another user. */
 static bool stat_directory(Call *call, Str directory, FileInfo *info, Error *err)
 {
     Str inside = arena_join(call->arena, directory, STR("/."), STR_EMPTY);
@@ -458,8 +458,9 @@ static const ParamSpec run_params[] = {
 };
 
 static const ParamSpec script_params[] = {
-    { "source", PARAM_SITE_FILE, .help = "script in files/ of the site" },
-    { "template", PARAM_SITE_TEMPLATE, .help = "template in templates/ that renders the script" },
+    { "source", PARAM_SITE_FILE, .help = "script in the site's files/" },
+    { "template", PARAM_SITE_TEMPLATE,
+      .help = "template in templates/ from which the script is rendered" },
     { "context", PARAM_MAP, .help = "variables for the template" },
     { "content", PARAM_STRING, .help = "content of the script" },
     { "args", PARAM_STRINGS, .help = "arguments of the script" },
@@ -516,7 +517,7 @@ static const Action actions[] = {
                  "    - cmd: mkdir -p /var/cache/app && echo created\n"
                  "    - creates: /var/cache/app\n"
                  "    - timeout: 30s\n" },
-    { "script", "Run a script of the site.", script_params, script_check, script_apply,
+    { "script", "Run a script from the site.", script_params, script_check, script_apply,
       script_react, script_query, script_claims, .verify_all = script_verify,
       .reaction = cmd_reaction, .always_changes = true, .cost_ms = 100,
       .text = "The script is written to /tmp while it runs. Otherwise it works like cmd.run.\n",

@@ -40,7 +40,7 @@ bool command_failure(Call *call, const Command *command, const ProcessResult *re
  * secret. */
 Str command_words(Arena *arena, Value command);
 
-/* Replaces `%s` in the command by `path`, or appends the path if there is none. */
+/* Replaces `%s` in the command with `path`, or appends the path if there is none. */
 Value command_with_path(Arena *arena, Value command, Str path);
 
 /* --- Checking a command before it runs ------------------------------------------------------- */

@@ -86,7 +86,7 @@ typedef struct CallResult {
     ProcessResult result;
 } CallResult;
 
-/* Returns the redacted standard error of the module. */
+/* Returns the module's redacted standard error. */
 static Str error_output(const CallResult *call_result)
 {
     Str wrote = call_result->result.error_out;
@@ -194,7 +194,7 @@ static int64_t timeout_of(const Call *call, const ExtensionAction *row)
                                  : EXTENSION_TIMEOUT_MS;
 }
 
-/* Prefers the error message of the module, since it is more specific. If apply does not report
+/* Prefers the module's error message, since it is more specific. If apply does not report
  * whether it changed something, assume that it did. */
 static bool parse_response(Call *call, const ExtensionContext *served, ExtensionOp op,
                            const CallResult *call_result, ExtensionResponse *out, Error *err)
@@ -429,7 +429,7 @@ static bool verify(Loader *l, Extension *extension, Error *err)
     return true;
 }
 
-static bool is_name_available(Loader *l, const Extension *extension, Error *err)
+static bool check_name_available(Loader *l, const Extension *extension, Error *err)
 {
     Str name = str_from_c(extension->name);
     if (module_table_find_module(l->built_in, name) != NULL) {
@@ -447,7 +447,7 @@ static Extension *load_one(Loader *l, Str path)
     Error err;
     *extension = (Extension){ .path = path };
     extension->name = arena_copy_c(l->arena, str_from_offset(path, STR("modules/").len));
-    if (!verify(l, extension, &err) || !is_name_available(l, extension, &err) ||
+    if (!verify(l, extension, &err) || !check_name_available(l, extension, &err) ||
         (l->describes && !read_description(l->arena, extension, &err))) {
         reject(l->arena, extension, &err);
     }

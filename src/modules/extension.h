@@ -1,4 +1,4 @@
-/* Extension modules: executables in modules/ of a site, in any language.
+/* Extension modules: executables in a site's modules/, in any language.
  *
  * A module is used only if a key that the node trusts has signed it. Exactly the verified bytes are
  * run, from memory. It is first run to get its description; from then on it is a row in the module

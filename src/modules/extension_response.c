@@ -78,10 +78,10 @@ bool extension_object_read(Arena *arena, Str text, Value *out, Error *err)
 
 static bool invalid(const char *key, const char *form, Error *err)
 {
-    return error_set(err, ERROR_INVALID, "'%s' of its response must be %s", key, form);
+    return error_set(err, ERROR_INVALID, "'%s' in its response must be %s", key, form);
 }
 
-static bool has_known_keys(Value answer, Error *err)
+static bool check_keys(Value answer, Error *err)
 {
     static const char *const keys[] = { "changed", "unknown", "comment", "state", "diff",
                                         "changes", "value",   "found",   "keeps", "failed" };
@@ -189,7 +189,7 @@ static bool read_keeps(Value answer, List **out, Error *err)
 }
 
 /* Fields that the request requires must be present. */
-static bool is_complete(Value answer, ExtensionOp op, const ExtensionResponse *out, Error *err)
+static bool check_complete(Value answer, ExtensionOp op, const ExtensionResponse *out, Error *err)
 {
     if (out->failed) {
         return true;
@@ -207,7 +207,7 @@ bool extension_response_read(Arena *arena, Str text, ExtensionOp op, ExtensionRe
 {
     Value answer;
     *out = (ExtensionResponse){ .value = value_null(), .found = value_null() };
-    if (!extension_object_read(arena, text, &answer, err) || !has_known_keys(answer, err) ||
+    if (!extension_object_read(arena, text, &answer, err) || !check_keys(answer, err) ||
         !read_bool(answer, "changed", &out->changed, err) ||
         !read_bool(answer, "unknown", &out->unknown, err) ||
         !read_line(arena, answer, "comment", &out->comment, err) ||
@@ -220,5 +220,5 @@ bool extension_response_read(Arena *arena, Str text, ExtensionOp op, ExtensionRe
     const Value *value = find(answer, "value"), *found = find(answer, "found");
     out->value = value != NULL ? *value : value_null();
     out->found = found != NULL ? *found : value_null();
-    return is_complete(answer, op, out, err);
+    return check_complete(answer, op, out, err);
 }

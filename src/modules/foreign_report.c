@@ -112,7 +112,7 @@ static Value value_at(Value map, const char *key)
 }
 
 /* Containers only repeat the events of their content, and messages do not change anything. */
-static bool counts(Str type)
+static bool counts_as_change(Str type)
 {
     static const char *const others[] = { "Class", "Notify", "Schedule", "Stage", "Whit" };
     for (size_t i = 0; i < COUNT_OF(others); i++) {
@@ -212,7 +212,7 @@ bool puppet_report_read(Call *call, Str text, Outcome *outcome, ForeignReport *o
     ReportReader reader = reader_init(call, outcome, out);
     sources_init(&sources, call->arena);
     problems_init(&problems, call->arena);
-    uint16_t source = sources_add(&sources, STR("report of Puppet"), text);
+    uint16_t source = sources_add(&sources, STR("Puppet's report"), text);
     if (!yaml_load(call->arena, &sources, source, NULL, &report, &problems)) {
         return error_set(err, ERROR_INVALID, "cannot read Puppet's report: %" STR_FMT,
                          STR_ARG(problems.items[0].message));
@@ -223,7 +223,8 @@ bool puppet_report_read(Call *call, Str text, Outcome *outcome, ForeignReport *o
     }
     for (uint32_t i = 0; i < statuses->map->len; i++) {
         const MapEntry *entry = &statuses->map->entries[i];
-        if (value_is_string(entry->key) && counts(value_get_text(entry->value, "resource_type"))) {
+        if (value_is_string(entry->key) &&
+            counts_as_change(value_get_text(entry->value, "resource_type"))) {
             read_status(&reader, report, value_str(entry->key), entry->value);
         }
     }

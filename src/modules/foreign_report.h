@@ -1,4 +1,4 @@
-/* Parses reports of other configuration managers as changes of a step. Pure. */
+/* Parses reports from other configuration managers as changes of a step. Pure. */
 #pragma once
 
 #include "modules/call.h"

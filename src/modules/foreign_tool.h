@@ -14,7 +14,7 @@ typedef struct ForeignTool {
     const char *program;  /* "ansible-playbook" */
     const char *package;  /* package that contains the program */
     const char *document; /* "playbook": the kind of document, and the parameter with its path */
-    /* the parameter with the content of the document; 'source' is a file of the site */
+    /* the parameter with the content of the document; 'source' is a file in the site */
     const char *text;
     const char *file; /* file name of a document in the scratch directory */
 } ForeignTool;

@@ -1,4 +1,4 @@
-/* host.*: entries of /etc/hosts. */
+/* host.*: entries in /etc/hosts. */
 #include <arpa/inet.h>
 
 #include "modules/file/edit.h"
@@ -226,7 +226,7 @@ static const Action actions[] = {
 
 const Module modules_host = {
     .name = "host",
-    .help = "Entries of /etc/hosts.",
+    .help = "Entries in /etc/hosts.",
     .id_param = "name",
     .actions = actions,
 };

@@ -89,7 +89,7 @@ static const ParamSpec set_params[] = {
 };
 
 static const Action actions[] = {
-    { "set", "Ensure that the machine has a host name.", set_params, set_check, set_apply,
+    { "set", "Ensure that the machine has the given host name.", set_params, set_check, set_apply,
       .verify_all = set_verify, .claims = set_claims, .resource = "hostname",
       .writes_whole_files = true,
       .text = "Sets it in /etc/hostname and, unless in another root, in the running system.\n",

@@ -1,4 +1,4 @@
-/* ini.*: options of INI files. */
+/* ini.*: options in INI files. */
 #include "lang/edit/ini.h"
 
 #include "modules/file/edit.h"
@@ -12,7 +12,7 @@ static const ParamSpec option_params[] = {
     { "bare", PARAM_BOOL, .fallback = "false",
       .help = "write only the option name, without a value" },
     { "exclusive", PARAM_BOOL, .aspect = "!value", .fallback = "true",
-      .help = "false: preserve options with the same name and other values" },
+      .help = "false: preserve options with the same name but different values" },
     { "separator", PARAM_STRING, .fallback = " = ",
       .help =
           "'=' or ':', optionally with spaces; used in files that do not have any options yet" },
@@ -109,7 +109,7 @@ static const Action actions[] = {
 
 const Module modules_ini = {
     .name = "ini",
-    .help = "Options of INI files.",
+    .help = "Options in INI files.",
     .id_param = "name",
     .actions = actions,
 };

@@ -99,7 +99,7 @@ static const ParamSpec present_params[] = {
 };
 
 static const Action actions[] = {
-    { "present", "Ensure that users have a resource limit.", present_params, present_check,
+    { "present", "Ensure that users have the given resource limit.", present_params, present_check,
       target_apply_one, .verify_all = present_verify, .claims = present_claims,
       .resource = "limit domain", .part = "item type",
       .text = "Uses /etc/security/limits.d/eden.conf; applies to sessions that start afterward.\n"

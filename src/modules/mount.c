@@ -52,7 +52,7 @@ static bool check_words(Call *call, Error *err)
         value_is_secret(call_param(call, "device"))) {
         return error_set(err, ERROR_INVALID,
                          "/etc/fstab and the arguments of mount are world-readable; put the secret "
-                         "in a file with mode 0600, as for 'credentials=' of cifs");
+                         "in a file with mode 0600, as with the cifs option 'credentials='");
     }
     return tool_check_word(call_str(call, "device"), "device", err) &&
            fstab_check_word(call_str(call, "type"), "type", err) &&
@@ -79,8 +79,8 @@ static bool check_fstab(Call *call, MountChange *change, Str place, bool wanted,
     return edit_end(&edit, false, outcome, err);
 }
 
-/* A mount may be listed with another type than requested: a network file system with its version,
- * FUSE with the name of its server. */
+/* A mount may be listed with a different type than requested: a network file system with its
+ * version, FUSE with the name of its server. */
 static bool is_same_type(Str listed, Str requested)
 {
     static const struct {
@@ -455,16 +455,17 @@ static const Action actions[] = {
       mounted_apply, .react = mounted_react, .reaction = mounted_reaction,
       .verify_all = mounted_verify, .claims = fstab_claims, .cost_ms = 50, .resource = "mount name",
       .desired_state = "state=mounted",
-      .text = "The file system is mounted and saved in /etc/fstab; with --root, it is only\n"
-              "saved in the fstab under that root. If mounting fails, fstab is not changed. A\n"
-              "missing mount point is created. Another device or file system at the mount point\n"
-              "is unmounted first. If only the options change, it is not remounted; in reaction\n"
-              "to a change (watch, listen), it is remounted.\n"
-              "\n"
-              "A user who owns a directory along the path could replace it with a symlink, even\n"
-              "before the next boot, and have something mounted over /etc. Therefore, nothing\n"
-              "can be mounted under a user's home directory, and a path under it cannot be used\n"
-              "as a device. The home directory itself can be used as either.\n",
+      .text =
+          "The file system is mounted and added to /etc/fstab; with --root, it is only\n"
+          "added to the fstab under that root. If mounting fails, fstab is not changed. A\n"
+          "missing mount point is created. A different device or file system at the mount point\n"
+          "is unmounted first. If only the options change, it is not remounted; in reaction\n"
+          "to a change (watch, listen), it is remounted.\n"
+          "\n"
+          "A user who owns a directory along the path could replace it with a symlink, even\n"
+          "before the next boot, and have something mounted over /etc. Therefore, nothing\n"
+          "can be mounted under a user's home directory, and a path under it cannot be used\n"
+          "as a device. The home directory itself can be used as either.\n",
       .example = "- name: scratch space\n"
                  "  mount.mounted:\n"
                  "    - name: /srv/scratch\n"

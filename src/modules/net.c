@@ -114,10 +114,11 @@ static const ParamSpec wait_for_params[] = {
 };
 
 static const Action actions[] = {
-    { "wait_for", "Wait until a port is open, or HTTP returns a status.", wait_for_params,
-      wait_for_check, .verify_all = wait_for_verify, .id_param = "port", .may_sleep = true,
+    { "wait_for", "Wait until a port is open, or an HTTP request returns the given status.",
+      wait_for_params, wait_for_check, .verify_all = wait_for_verify, .id_param = "port",
+      .may_sleep = true,
       .text = "With 'path' or 'status' it sends an HTTP/1.1 request, without TLS. A plan tests\n"
-              "once and reports 'unknown' if the condition is not met yet.\n",
+              "once and reports 'unknown' if the condition has not been met yet.\n",
       .example = "- name: wait until the database has stopped\n"
                  "  net.wait_for:\n"
                  "    - port: 1\n"

@@ -190,7 +190,7 @@ static const ParamSpec apply_params[] = {
     { "name", PARAM_STRING, .help = "identifier for requisites; has no other effect" },
     { "manifest", PARAM_PATH,
       .help = "path of a manifest, or a directory of manifests, on the machine" },
-    { "source", PARAM_SITE_FILE, .help = "manifest in files/ of the site" },
+    { "source", PARAM_SITE_FILE, .help = "manifest in the site's files/" },
     { "code", PARAM_STRING, .help = "content of the manifest" },
     { "environment", PARAM_STRING, .help = "Puppet environment" },
     { "modules", PARAM_STRINGS, .help = "module directories, instead of Puppet's defaults" },

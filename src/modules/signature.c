@@ -79,7 +79,7 @@ bool public_key_parse(Arena *arena, Str text, PublicKey *out, Error *err)
     return true;
 }
 
-static bool is_ours(const char *path, Error *err)
+static bool check_writers(const char *path, Error *err)
 {
     return !file_is_writable_by_others(path) ||
            error_set(err, ERROR_DENIED, "%s: not trusted, because other users can write to it",
@@ -96,7 +96,7 @@ bool trusted_keys_load(Arena *arena, const char *config, TrustedKeys *out, Error
         return true;
     }
     FileList files;
-    if (!is_ours(config, err) || !is_ours(path, err) ||
+    if (!check_writers(config, err) || !check_writers(path, err) ||
         !file_list(arena, path, suffixes, TRUSTED_KEYS_MAX, &files, err)) {
         return false;
     }
@@ -104,7 +104,7 @@ bool trusted_keys_load(Arena *arena, const char *config, TrustedKeys *out, Error
         const char *file = arena_copy_c(arena, files.paths[i]);
         Str text;
         PublicKey key;
-        if (!is_ours(file, err) || !file_read(arena, file, KEY_FILE_MAX, &text, err)) {
+        if (!check_writers(file, err) || !file_read(arena, file, KEY_FILE_MAX, &text, err)) {
             return false;
         }
         if (!public_key_parse(arena, text, &key, err)) {

@@ -43,7 +43,7 @@ MUST_CHECK bool trusted_keys_load(Arena *arena, const char *config, TrustedKeys 
 MUST_CHECK bool signature_make(Arena *arena, const Ed25519Private *key, Str module, Str bytes,
                                Str *out, Error *err);
 /* Verifies that a trusted key has signed this module with these bytes. `signer` is set to the key
- * id in the signature even if it is invalid, and empty if there is none. The error is suitable for
+ * ID in the signature even if it is invalid, and empty if there is none. The error is suitable for
  * users. */
 MUST_CHECK bool signature_verify(const TrustedKeys *keys, Str module, Str bytes, Str signature,
                                  Str *signer, const PublicKey **key, Error *err);

@@ -163,14 +163,14 @@ static bool on_check(Call *call, Outcome *outcome, Error *err)
 static bool make_file(Call *call, Error *err)
 {
     Str path = host_draft_path(call->arena, call_str(call, "name"));
-    const char *draft = arena_copy_c(call->arena, path);
+    const char *staging_path = arena_copy_c(call->arena, path);
     Str size = arena_format(call->arena, "%lldM", (long long)call_int(call, "size", 0));
     Error ignored;
     if (host_remove(call->host, path, err) &&
         TOOL_RUN(call, NULL, err, "fallocate", "-l", arena_copy_c(call->arena, size), "--",
-                 draft) &&
+                 staging_path) &&
         host_set_mode(call->host, path, 0600, err) &&
-        TOOL_RUN(call, NULL, err, "mkswap", "--", draft) && host_sync(call->host, err) &&
+        TOOL_RUN(call, NULL, err, "mkswap", "--", staging_path) && host_sync(call->host, err) &&
         host_move(call->host, path, call->host, call_str(call, "name"), err)) {
         return true;
     }
@@ -214,8 +214,8 @@ static const Action actions[] = {
     { "on", "Ensure that swap space is in use.", on_params, on_check, on_apply,
       .verify_all = on_verify, .claims = on_claims, .cost_ms = 200, .resource = "path name",
       .desired_state = "kind=file",
-      .text = "The swap space is enabled and saved in /etc/fstab; with --root, the file is only\n"
-              "created and saved in the fstab under that root.\n",
+      .text = "The swap space is enabled and added to /etc/fstab; with --root, the file is only\n"
+              "created and added to the fstab under that root.\n",
       .example = "- name: swap file\n"
                  "  swap.on:\n"
                  "    - name: /swapfile\n"

@@ -214,7 +214,7 @@ static bool read_current(Call *call, SettingChange *change, Outcome *outcome, Er
         }
         outcome->changed = true;
         bool secret = value_is_secret(call_param(call, "value"));
-        outcome_change(call, outcome, "in force",
+        outcome_change(call, outcome, "running value",
                        secret ? value_missing() : value_string(str_trim(now)),
                        value_string(secret ? STR("(secret)") : change->value));
     }
@@ -270,7 +270,7 @@ static bool present_apply(Call *call, Outcome *outcome, Error *err)
 
 static const ParamSpec present_params[] = {
     { "file", PARAM_FILE, .fallback = "/etc/sysctl.d/90-eden.conf",
-      .help = "file that saves it for the next boot", .claims = "path" },
+      .help = "file it is saved in for the next boot", .claims = "path" },
     { "name", PARAM_STRING, .required = true,
       .help = "kernel parameter, such as net.ipv4.ip_forward", .claims = "sysctl" },
     { "value", PARAM_STRING, .aspect = "value", .help = "value of the parameter" },
@@ -280,8 +280,8 @@ static const ParamSpec present_params[] = {
 };
 
 static const Action actions[] = {
-    { "present", "Ensure that a kernel parameter has a value.", present_params, present_check,
-      present_apply, .verify_all = present_verify, .resource = "kernel-setting name",
+    { "present", "Ensure that a kernel parameter has the given value.", present_params,
+      present_check, present_apply, .verify_all = present_verify, .resource = "kernel-setting name",
       .text = "The value is saved in 'file' for the next boot and set in the running kernel;\n"
               "with --root, it is only saved. Other files in /etc/sysctl.d can override it at\n"
               "boot: the last file in alphabetical order takes precedence.\n",

@@ -29,11 +29,11 @@ static const ParamSpec sleep_rand_params[] = {
 };
 
 static const Action actions[] = {
-    { "sleep", "Wait for some time.", sleep_params, sleep_check, .may_sleep = true,
+    { "sleep", "Wait for the given time.", sleep_params, sleep_check, .may_sleep = true,
       .example = "- name: wait a moment\n"
                  "  time.sleep:\n"
                  "    - time: 10ms\n" },
-    { "sleep_rand", "Wait for a random time.", sleep_rand_params, sleep_rand_check,
+    { "sleep_rand", "Wait for a random amount of time.", sleep_rand_params, sleep_rand_check,
       .may_sleep = true,
       .text = "Spreads the load when many machines would otherwise act at the same time.\n",
       .example = "- name: not all at once\n"

@@ -89,10 +89,10 @@ static bool set_apply(Call *call, Outcome *outcome, Error *err)
     ZoneChange *change = outcome->check_data;
     if (change->set_link) {
         /* Replaces it atomically, even if it is a regular file. */
-        Str draft = host_draft_path(call->arena, LOCALTIME);
+        Str staging_path = host_draft_path(call->arena, LOCALTIME);
         if (!call_journal(call, LOCALTIME, err) ||
-            !host_make_link(call->host, draft, change->link, err) ||
-            !host_move(call->host, draft, call->host, LOCALTIME, err)) {
+            !host_make_link(call->host, staging_path, change->link, err) ||
+            !host_move(call->host, staging_path, call->host, LOCALTIME, err)) {
             return false;
         }
         outcome->changed = true;
@@ -112,7 +112,7 @@ static const ParamSpec set_params[] = {
 };
 
 static const Action actions[] = {
-    { "set", "Ensure that the machine uses a time zone.", set_params, set_check, set_apply,
+    { "set", "Ensure that the machine uses the given time zone.", set_params, set_check, set_apply,
       .verify_all = set_verify, .claims = set_claims, .resource = "timezone",
       .text = "Sets the symlink /etc/localtime and, if it exists, /etc/timezone. Running\n"
               "programs keep their time zone until they are restarted.\n",

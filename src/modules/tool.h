@@ -1,4 +1,4 @@
-/* Programs of the system that modules use, such as useradd and nft.
+/* System programs that modules use, such as useradd and nft.
  *
  * They run without a shell and without prompts, with messages in English and the standard
  * directories in PATH; in another root they are chrooted there. User input is passed as an
@@ -44,7 +44,7 @@ MUST_CHECK bool tool_run_checked(Call *call, const char *const *argv, Str *out, 
     tool_run_checked(call, (const char *const[]){ __VA_ARGS__, NULL }, out, err)
 
 /* Returns the home directory for programs that run as the same user as this process: $HOME, except
- * that root does not use the directory of another user, since programs would load settings and
+ * that root does not use another user's directory, since programs would load settings and
  * plugins from it. May be empty for other users. */
 Str tool_home(Call *call);
 

@@ -1,6 +1,6 @@
 /* user.*: users, with useradd and related programs.
  *
- * The current state is read from the files of the root itself, so that a check needs no process. A
+ * The current state is read from the files in the root itself, so that a check needs no process. A
  * password is always a hash, and is passed to chpasswd on standard input. */
 #include "modules/accounts.h"
 #include "modules/tool.h"
@@ -41,7 +41,7 @@ static const TextField fullname_field = { "fullname", PASSWD_FULLNAME, "-c" };
 static const TextField home_field = { "home", PASSWD_HOME, "-d" };
 static const TextField shell_field = { "shell", PASSWD_SHELL, "-s" };
 
-static bool is_text(Call *call, const TextField *field, Error *err)
+static bool check_characters(Call *call, const TextField *field, Error *err)
 {
     Str text = call_str(call, field->param);
     for (size_t i = 0; i < text.len; i++) {
@@ -55,8 +55,8 @@ static bool is_text(Call *call, const TextField *field, Error *err)
 
 static bool verify_params(Call *call, Error *err)
 {
-    return is_text(call, &fullname_field, err) && is_text(call, &home_field, err) &&
-           is_text(call, &shell_field, err) &&
+    return check_characters(call, &fullname_field, err) &&
+           check_characters(call, &home_field, err) && check_characters(call, &shell_field, err) &&
            accounts_check_names(call, &account_kind_group, "groups", err);
 }
 CALL_VERIFY(present_verify_all, verify_params)
@@ -68,7 +68,7 @@ static bool check_text(Call *call, UserChange *change, const TextField *field, O
     if (!call_has(call, field->param) || str_eq(wanted, now)) {
         return true;
     }
-    if (!is_text(call, field, err)) {
+    if (!check_characters(call, field, err)) {
         return false;
     }
     add_option(call, change, field->option, wanted);
@@ -442,7 +442,7 @@ static const Action actions[] = {
           "\n"
           "'password' is a hash, as printed by 'mkpasswd', and should be a !secret: it is never\n"
           "shown.\n",
-      .example = "- name: user of the web server\n"
+      .example = "- name: user for the web server\n"
                  "  user.present:\n"
                  "    - name: web\n"
                  "    - system: true\n"

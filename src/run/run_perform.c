@@ -129,7 +129,7 @@ static DynamicOutcome run_step_params(void *context, uint32_t step, Arena *arena
     Run *run = ((RunContext *)context)->run;
     run->now.current_step = step;
     DynamicOutcome outcome = run_params(run, graph_step(run->graph, step), arena, out, problems);
-    if (outcome != DYNAMIC_FAILED && contradiction_counts(run->graph, step, true) &&
+    if (outcome != DYNAMIC_FAILED && contradiction_applies(run->graph, step, true) &&
         !contradictions_add(&run->now.contradictions, run->graph, step, out, true, problems)) {
         return DYNAMIC_FAILED;
     }

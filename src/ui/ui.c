@@ -10,7 +10,7 @@
 #include "base/memory.h"
 
 struct UiReader {
-    Str compressed; /* compressed bytes that are not read yet */
+    Str compressed; /* compressed bytes that have not been read yet */
     bool decompresses;
     bool is_finished;
     z_stream stream;

@@ -262,7 +262,7 @@ WRONG = {
     "misspells": ("echo '{{\"chagned\": false}}'", "unknown key 'chagned'; did you mean 'changed'?"),
     "lacks": ("echo '{{\"comment\": \"x\"}}'", "its response lacks 'changed'"),
     "deep": ("head -c 10000 /dev/zero | tr '\\0' '['", "its response is not JSON"),
-    "wrong-kind": ("echo '{{\"changed\": \"yes\"}}'", "'changed' of its response must be true or false"),
+    "wrong-kind": ("echo '{{\"changed\": \"yes\"}}'", "'changed' in its response must be true or false"),
     "fails": ("printf %s '{{\"failed\": \"the disk is\\nfull\"}}'", "the disk is | full"),
 }
 

@@ -118,7 +118,7 @@ def test_hints_do_not_fail(eden, tmp_path):
         ("web*:!db", "write 'web* and !db'"),
         ("@web", "write 'role=web' if the label is 'role'"),
         ("%web", "write 'role=web' if the label is 'role'"),
-        ("~web.*", "write a pattern with '*', '?' or '[abc]', as 'web*'"),
+        ("~web.*", "write a pattern with '*', '?' or '[abc]', such as 'web*'"),
     ],
 )
 def test_foreign_selectors_get_a_hint(eden, tmp_path, selector, hint):
@@ -224,7 +224,7 @@ def test_names_passed_to_a_template_are_known(eden, tmp_path):
     done = eden("validate", "site")
     assert done.returncode == 1
     assert "'pillar' is undefined" in done.stderr and "write 'vars'" in done.stderr
-    assert "'whatever' is undefined" in done.stderr and "pass it with 'context'" in done.stderr
+    assert "'whatever' is undefined" in done.stderr and "pass it in the step's 'context'" in done.stderr
     assert "2 errors" in done.stderr
 
 

@@ -64,7 +64,7 @@ def test_a_single_file_may_have_a_yml_neighbor(eden, site, command):
 def test_validate_reports_files_that_are_never_read(eden, site):
     (site / "site/jobs/other.yml").write_text("steps: []")
     done = eden("validate", "site")
-    assert "'jobs/other.yml' is ignored: file names of a site end with '.yaml'" in done.stderr
+    assert "'jobs/other.yml' is ignored: file names in a site must end with '.yaml'" in done.stderr
 
 
 def test_host_variables_may_have_either_extension(eden, site):

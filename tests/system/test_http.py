@@ -271,7 +271,7 @@ def test_first_download_is_pinned(server, client):
     assert download(client, **wanted).result == "changed"
     done = client.apply([{"name": "it", "http.download": {
         "name": "/srv/x", "url": f"{server.plain}/x", "pin": True}}])  # fmt: skip
-    assert done.exit == 1 and "'pin' requires an address with https" in done.errors
+    assert done.exit == 1 and "'pin' requires an https" in done.errors
 
 
 def test_pin_survives_the_cleaning_of_its_directory(server, client):

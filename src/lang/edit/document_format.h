@@ -39,7 +39,7 @@ struct DocumentFormat {
     bool (*normalize)(Arena *arena, Value value, Value *out, Error *err);
     bool (*replace)(const Document *document, const TreeLocation *location, Value value,
                     unsigned variant, Splices *out);
-    /* Appends to the non-empty map or list at the spot. */
+    /* Appends to the non-empty map or list at the location. */
     bool (*insert)(const Document *document, const TreeLocation *location, Value key, Value value,
                    unsigned variant, Splices *out);
     /* Removes an entry or item that is not the only one in its container. */

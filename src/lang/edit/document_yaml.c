@@ -89,7 +89,7 @@ static size_t skip_blanks(Str text, size_t pos)
     return pos;
 }
 
-/* Skips whitespace, line ends and comments. */
+/* Skips whitespace, newlines and comments. */
 static size_t skip_space(Str text, size_t pos)
 {
     while (pos < text.len) {
@@ -272,7 +272,7 @@ static void detect_style(Str text, Value v, YamlStyle *style, bool *list_seen)
     }
 }
 
-/* Indents printed text by `indent` more spaces, with the line ends of the document. */
+/* Indents printed text by `indent` more spaces, with the document's newlines. */
 static Str indent_printed(const Document *document, Str printed, size_t indent)
 {
     Buf out = buf_make_in(document->arena, BUF_UNLIMITED);

@@ -19,7 +19,7 @@ typedef enum LineKind {
 } LineKind;
 
 typedef struct Line {
-    Str text; /* without its line end */
+    Str text; /* without its newline */
     Str end;  /* "\n", "\r\n", or empty for the last line */
     LineKind kind;
     bool in_section; /* in a section with the requested name */
@@ -56,7 +56,7 @@ static bool is_comment(Str trimmed)
 
 /* --- Requests ------------------------------------------------------------------------------- */
 
-/* Includes line ends, but not tabs. */
+/* Includes newlines, but not tabs. */
 static bool has_control_characters(Str text)
 {
     for (size_t i = 0; i < text.len; i++) {
@@ -337,7 +337,7 @@ static void insert_continuation(Ini *ini, uint32_t pos, Str rest, Str indent)
     }
 }
 
-/* Sets the requested value in line `pos`; name, indentation and separator are preserved. */
+/* Sets the requested value on line `pos`; name, indentation and separator are preserved. */
 static void rewrite_option(Ini *ini, uint32_t pos)
 {
     Line *line = &ini->lines.items[pos];
@@ -397,8 +397,8 @@ static const Line *find_neighbor(const Ini *ini, uint32_t pos)
     return NULL;
 }
 
-/* The indentation of a new option in line `pos`: no more than the option above, because it would
- * continue its value, and no less than what follows. */
+/* The indentation of a new option on line `pos`: no more than the option above, because otherwise
+ * it would continue that option's value, and no less than what follows. */
 static Str indent_for(const Ini *ini, uint32_t pos, Str indent)
 {
     for (uint32_t i = pos; i > 0 && str_trim(ini->lines.items[i - 1].text).len > 0; i--) {

@@ -7,7 +7,7 @@
 /* A location in a document: the values on the path to it. */
 typedef struct TreeLocation {
     Value chain[DATA_PATH_MAX + 1]; /* chain[0] is the root */
-    uint32_t pos[DATA_PATH_MAX];    /* chain[i + 1] is the entry or item at[i] of chain[i] */
+    uint32_t pos[DATA_PATH_MAX];    /* chain[i + 1] is the entry or item pos[i] of chain[i] */
     uint32_t depth;                 /* chain[depth] is the value at the location */
 } TreeLocation;
 
@@ -22,12 +22,12 @@ MUST_CHECK bool tree_find(Arena *arena, Value root, const DataPath *path, TreeLo
 MUST_CHECK bool tree_wrap(Arena *arena, const DataPath *path, uint32_t from, Value value,
                           Value *out, Error *err);
 
-/* The root with the value at the spot replaced. */
+/* The root with the value at the location replaced. */
 Value tree_replace(Arena *arena, const TreeLocation *location, Value value);
 /* The root with one more entry in the map, or one more item in the list (the key is ignored), at
- * the spot. */
+ * the location. */
 Value tree_insert(Arena *arena, const TreeLocation *location, Value key, Value value);
-/* The root without the value at the spot, which must not be the root itself. */
+/* The root without the value at the location, which must not be the root itself. */
 Value tree_remove(Arena *arena, const TreeLocation *location);
 
 /* Equal in type and content; the order of map keys does not matter. */

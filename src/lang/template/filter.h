@@ -125,11 +125,11 @@ Str repr_for_message(Render *r, Value v);
  * UndefinedError: "'int' object has no attribute 'items'". Always returns false. */
 bool raise_no_attribute(Render *r, Value v, const char *name);
 
-/* Unpacks an iterable of two items, as `for k, v in` does. */
+/* Unpacks an iterable of two items, like `for k, v in`. */
 MUST_CHECK bool unpack_pair(Render *r, Value v, Value *first, Value *second);
 
-/* Python's str.splitlines(): moves `*pos` to the start of the next line. `line` excludes the line
- * end, `line_with_end` (may be NULL) includes it. Returns false at the end of the string. */
+/* Python's str.splitlines(): moves `*pos` to the start of the next line. `line` excludes the
+ * newline, `line_with_end` (may be NULL) includes it. Returns false at the end of the string. */
 bool text_next_line(Str text, size_t *pos, Str *line, Str *line_with_end);
 
 /* Python's str.isspace(), and \s and \w of its regular expressions. */
@@ -144,7 +144,7 @@ bool code_is_word(uint32_t code);
 /* Skips characters that are whitespace (or that are not); stops at the end of the string. */
 size_t text_skip_spaces(Str text, size_t pos);
 size_t text_skip_word(Str text, size_t pos);
-/* Strips whitespace at both ends, as str.strip(). */
+/* Strips whitespace at both ends, like str.strip(). */
 Str text_strip(Str text);
 
 /* Python's float(v); raises TypeError or ValueError if it is not a number. */

@@ -1,5 +1,5 @@
-/* Converts values to JSON and back. Printing uses lang/json.h, with Python's faults and `indent`
- * argument. */
+/* Converts values to JSON and back. Printing uses lang/json.h, with Python's exceptions and
+ * `indent` argument. */
 #include "lang/json.h"
 #include "lang/template/filter.h"
 
@@ -20,7 +20,7 @@ typedef struct Indentation {
     size_t spaces;
 } Indentation;
 
-/* Replaces each space of the indentation. JSON strings contain no raw line ends, so every line
+/* Replaces each space of the indentation. JSON strings contain no raw newlines, so every line
  * starts with indentation. */
 static void put_reindented(Str text, Indentation indentation, Buf *out)
 {

@@ -84,7 +84,7 @@ static bool filter_comment(Render *r, const Args *args, Value *out)
         put_comment_line(STR_EMPTY, end, &comment);
     }
     if (comment.len > 0) {
-        comment.len--; /* the template supplies the last line end */
+        comment.len--; /* the template supplies the last newline */
     }
     return take_text(r, &comment, false, out);
 }

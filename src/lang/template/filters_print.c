@@ -477,8 +477,8 @@ static Str cut_chunk(Chunk *chunk, int64_t space, const WrapRules *rules)
     return cut;
 }
 
-/* Prints as many chunks as fit on one line, starting at `*pos`. Trailing whitespace is omitted, even
- * if there is nothing else. */
+/* Prints as many chunks as fit on one line, starting at `*pos`. Trailing whitespace is omitted,
+ * even if there is nothing else. */
 static void put_line(Chunks *chunks, size_t *pos, const WrapRules *rules, Buf *out)
 {
     size_t start = *pos;
@@ -584,7 +584,7 @@ const Native filters_print[] = {
       .call = filter_pprint,
       .params = { { "value" } },
       .flags = NATIVE_JINJA,
-      .help = "Formats a value as Python's pprint does, on several lines if it is long.",
+      .help = "Formats a value like Python's pprint, on several lines if it is long.",
       .example = "{{ {'b': 1, 'a': ['x', none]} | pprint }}",
       .output = "{'a': ['x', None], 'b': 1}" },
     { .name = "wordwrap",

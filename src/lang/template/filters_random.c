@@ -99,8 +99,9 @@ const Native filters_random[] = {
       .call = filter_random,
       .params = { { "value" }, { "start", "0" }, { "step", "1" }, { "seed", "none" } },
       .flags = NATIVE_JINJA | NATIVE_PASS_THROUGH,
-      .help = "Returns a random item of a sequence, or a number from `start` up to, but excluding, "
-              "the value.",
+      .help =
+          "Returns a random item from a sequence, or a number from `start` up to, but excluding, "
+          "the value.",
       .example = "{{ [7] | random }} {{ 60 | random(seed='web-01') < 60 }}",
       .output = "7 True" },
     { .name = "shuffle",

@@ -228,7 +228,7 @@ static bool filter_center(Render *r, const Args *args, Value *out)
         return true;
     }
     uint64_t padding = (uint64_t)(width - length);
-    uint64_t left = padding / 2 + (padding & (uint64_t)width & 1); /* rounds as Python does */
+    uint64_t left = padding / 2 + (padding & (uint64_t)width & 1); /* rounds like Python */
     Buf line = render_buf(r);
     buf_put_repeat(&line, ' ', left);
     buf_put(&line, text);
@@ -404,7 +404,7 @@ static bool filter_indent(Render *r, const Args *args, Value *out)
     if (first) {
         put_indent(&indent, &lines);
     }
-    /* A trailing line end starts another, empty line. The exception is a lone CR: Python appends a
+    /* A trailing newline starts another, empty line. The exception is a lone CR: Python appends a
      * newline before it splits, which turns it into CR LF. */
     Str line, line_with_end = STR_EMPTY;
     bool has_output = false;

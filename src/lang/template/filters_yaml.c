@@ -75,7 +75,7 @@ static bool put_quoted(Render *r, const Args *args, char quote, Value *out)
     return take_text(r, &quoted, false, out);
 }
 
-/* Salt's filter: on one line by default, and without the final line end. */
+/* Salt's filter: on one line by default, and without the final newline. */
 static bool filter_yaml(Render *r, const Args *args, Value *out)
 {
     Value v = args->values[0];
@@ -84,7 +84,7 @@ static bool filter_yaml(Render *r, const Args *args, Value *out)
         return false;
     }
     if (v.kind == VALUE_STRING && memchr(v.text, '\n', v.len) != NULL) {
-        return put_quoted(r, args, '"', out); /* in a block scalar the final line end would count */
+        return put_quoted(r, args, '"', out); /* in a block scalar the final newline would count */
     }
     const YamlStyle style = { .indent = 2,
                               .flow = flow ? YAML_FLOW_ALL : YAML_FLOW_EMPTY,

@@ -162,7 +162,7 @@ static bool init_starts(Lexer *lexer)
     return true;
 }
 
-/* Normalizes line ends to '\n'. Most sources have no others and are used without a copy. */
+/* Normalizes line endings to '\n'. Most sources have no others and are used without a copy. */
 static void init_source(Lexer *lexer)
 {
     Str text = lexer->text;
@@ -212,7 +212,7 @@ bool lexer_init(Lexer *lexer, Arena *arena, const TemplateSettings *settings, St
     if (text.len > limit) {
         lexer->text = str_slice(text, 0, limit); /* offsets are 32 bits wide */
         return lexer_fail(lexer, FAULT_LIMIT, (Span){ 0 },
-                          "the template has %zu bytes, more than the limit of %zu", text.len,
+                          "the template is %zu bytes long, more than the limit of %zu", text.len,
                           limit);
     }
     size_t valid = utf8_valid_prefix(text);

@@ -115,7 +115,7 @@ typedef enum Word {
     WORD_COUNT,
 } Word;
 
-/* A location in the original template, before line ends were normalized. */
+/* A location in the original template, before line endings were normalized. */
 typedef struct Span {
     uint32_t offset;
     uint32_t len;
@@ -158,7 +158,7 @@ typedef struct Lexer {
     const TemplateSyntax *syntax;
     Fault *fault;
     Str text;   /* original source */
-    Str source; /* the source with '\n' as the only line end and without the last one */
+    Str source; /* the source with '\n' as the only line ending and without the last one */
     size_t pos; /* offset in `source` */
     LexerState state;
     bool begin_pending; /* data was emitted; the token that begins `state` is next */
@@ -171,7 +171,7 @@ typedef struct Lexer {
     char *brackets;                      /* stack of the closing characters of open brackets */
     uint32_t bracket_count;
     uint32_t bracket_cap;
-    const uint32_t *joins; /* offsets in `source` of line ends that had two bytes in `text` */
+    const uint32_t *joins; /* offsets in `source` of line endings that had two bytes in `text` */
     uint32_t join_count;
 } Lexer;
 

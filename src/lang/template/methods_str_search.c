@@ -190,7 +190,7 @@ static bool str_endswith(Render *r, const Args *args, Value *out)
     return affix_method(r, args, true, out);
 }
 
-/* The type name in messages of Python that print None instead of NoneType. */
+/* The type name in Python's messages that print None instead of NoneType. */
 static const char *argument_name(Value v)
 {
     return v.kind == VALUE_NULL ? "None" : op_type_name(v);

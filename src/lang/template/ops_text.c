@@ -288,7 +288,7 @@ static char *escape_to(char *to, Str text)
         Chunk chunk = count == CHUNK_BYTES ? chunk_load(from) : chunk_load_part(from, count);
         chunk_store(to, chunk);
         size_t done = 0;
-        /* unread part of the chunk: shifted, because its end cannot be read past */
+        /* unread part of the chunk: shifted, because reading past its end is not possible */
         unsigned __int128 rest;
         memcpy(&rest, &chunk, sizeof rest);
         for (uint32_t bits = escape_bits(chunk); bits != 0; bits &= bits - 1) {

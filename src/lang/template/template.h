@@ -23,8 +23,8 @@ typedef enum UndefinedMode {
     UNDEFINED_DEBUG,     /* prints as the expression that was not found */
 } UndefinedMode;
 
-/* Parses "strict", or with the second function a name of Jinja2, such as "StrictUndefined". Returns
- * false if the name is unknown. */
+/* Parses "strict", or with the second function a Jinja2 class name, such as "StrictUndefined".
+ * Returns false if the name is unknown. */
 bool undefined_mode_from_name(Str name, UndefinedMode *out);
 bool undefined_mode_from_class(Str name, UndefinedMode *out);
 

@@ -19,7 +19,7 @@ enum {
 static const ParamSpec extracted_params[] = {
     { "name", PARAM_PATH, .required = true, .help = "path of the directory" },
     { "source", PARAM_PATH, .help = "path of the archive on the machine" },
-    { "site_file", PARAM_SITE_FILE, .help = "archive in files/ of the site" },
+    { "site_file", PARAM_SITE_FILE, .help = "archive in the site's files/" },
     { "digest", PARAM_STRING,
       .help = "required digest of the archive: 'sha256:' or 'sha512:' and hexadecimal digits" },
     { "strip", PARAM_INT, .fallback = "0",
@@ -586,7 +586,7 @@ static bool clean(const Installation *installation, const OtherStamps *others, E
 }
 
 /* Moves everything into the directory, which is created if necessary. */
-static bool install_members(Call *call, Extraction *extraction, Staging *staging, Str draft,
+static bool install_members(Call *call, Extraction *extraction, Staging *staging, Str staging_path,
                             Outcome *outcome, Error *err)
 {
     AUTO(Host) *there = NULL;
@@ -596,7 +596,7 @@ static bool install_members(Call *call, Extraction *extraction, Staging *staging
     if (extraction->directory.kind == FILE_ABSENT) {
         if (!record_stamp(call, extraction, staging, staging->inside, err) ||
             !call_journal(call, extraction->path, err) ||
-            !host_move(call->host, draft, call->host, extraction->path, err)) {
+            !host_move(call->host, staging_path, call->host, extraction->path, err)) {
             return false;
         }
         outcome->changed = true;
@@ -619,11 +619,12 @@ static bool install_members(Call *call, Extraction *extraction, Staging *staging
     return record_stamp(call, extraction, staging, there, err);
 }
 
-static bool extract(Call *call, Extraction *extraction, Str draft, Outcome *outcome, Error *err)
+static bool extract(Call *call, Extraction *extraction, Str staging_path, Outcome *outcome,
+                    Error *err)
 {
     AUTO(Host) *inside = NULL;
     const Target *target = &extraction->target;
-    if (!host_open_below(call->host, draft, &inside, err)) {
+    if (!host_open_below(call->host, staging_path, &inside, err)) {
         return false;
     }
     AUTO_CLEAR(Staging)
@@ -636,30 +637,30 @@ static bool extract(Call *call, Extraction *extraction, Str draft, Outcome *outc
                 .gid = target->gid };
     staging_init(&staging);
     if (!unpack(call, extraction, &staging, err) ||
-        !host_set_mode(call->host, draft, DIRECTORY_MODE_NEW, err)) {
+        !host_set_mode(call->host, staging_path, DIRECTORY_MODE_NEW, err)) {
         return false;
     }
     if ((target->uid != HOST_KEEP_ID || target->gid != HOST_KEEP_ID) &&
-        !host_set_owner(call->host, draft, target->uid, target->gid, err)) {
+        !host_set_owner(call->host, staging_path, target->uid, target->gid, err)) {
         return false;
     }
-    return install_members(call, extraction, &staging, draft, outcome, err);
+    return install_members(call, extraction, &staging, staging_path, outcome, err);
 }
 
 static bool extracted_apply(Call *call, Outcome *outcome, Error *err)
 {
     Extraction *extraction = outcome->check_data;
-    Str draft = host_draft_path(call->arena, extraction->path);
+    Str staging_path = host_draft_path(call->arena, extraction->path);
     size_t slash = str_find_last(extraction->path, STR("/"));
     Error ignored;
     if ((slash > 0 && !host_make_directory(call->host, str_slice(extraction->path, 0, slash),
                                            DIRECTORY_MODE_NEW, true, err)) ||
-        !host_remove(call->host, draft, err) ||
-        !host_create_directory(call->host, draft, 0700, HOST_KEEP_ID, HOST_KEEP_ID, err)) {
+        !host_remove(call->host, staging_path, err) ||
+        !host_create_directory(call->host, staging_path, 0700, HOST_KEEP_ID, HOST_KEEP_ID, err)) {
         return false;
     }
-    bool ok = extract(call, extraction, draft, outcome, err);
-    bool removed = host_remove(call->host, draft, ok ? err : &ignored);
+    bool ok = extract(call, extraction, staging_path, outcome, err);
+    bool removed = host_remove(call->host, staging_path, ok ? err : &ignored);
     return ok && removed;
 }
 

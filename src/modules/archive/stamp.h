@@ -21,7 +21,7 @@ typedef struct Stamp {
 } Stamp;
 
 /* "/.eden-archive-0123456789abcdef", unique for each archive. Archives are identified by path or,
- * for files of the site, by content. */
+ * for files in the site, by content. */
 Str stamp_path(Arena *arena, Str archive);
 /* If the stamp is missing or unreadable, sets `found` to false. */
 MUST_CHECK bool stamp_read(Host *directory, Arena *arena, Str path, Stamp *out, Error *err);

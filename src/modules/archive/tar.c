@@ -165,8 +165,8 @@ static Str extended_name(const TarName *name)
     return str_from(name->text, name->len);
 }
 
-/* Returns the name in the header itself, assembled in `room`. */
-static Str header_name(const char *block, char room[NAME_LEN + 1 + PREFIX_LEN])
+/* Returns the name in the header itself, assembled in `buffer`. */
+static Str header_name(const char *block, char buffer[NAME_LEN + 1 + PREFIX_LEN])
 {
     Str name = field_text(block, OFFSET_NAME, NAME_LEN);
     Str prefix = field_text(block, OFFSET_PREFIX, PREFIX_LEN);
@@ -174,10 +174,10 @@ static Str header_name(const char *block, char room[NAME_LEN + 1 + PREFIX_LEN])
     if (memcmp(block + OFFSET_MAGIC, "ustar\0", 6) != 0 || prefix.len == 0) {
         return name;
     }
-    memcpy(room, prefix.data, prefix.len);
-    room[prefix.len] = '/';
-    memcpy(room + prefix.len + 1, name.data, name.len);
-    return str_from(room, prefix.len + 1 + name.len);
+    memcpy(buffer, prefix.data, prefix.len);
+    buffer[prefix.len] = '/';
+    memcpy(buffer + prefix.len + 1, name.data, name.len);
+    return str_from(buffer, prefix.len + 1 + name.len);
 }
 
 static bool member_kind(char kind, Str name, MemberKind *out)
@@ -195,9 +195,9 @@ static bool member_kind(char kind, Str name, MemberKind *out)
 
 static bool begin_member(Tar *tar, Error *err)
 {
-    char room[NAME_LEN + 1 + PREFIX_LEN];
+    char buffer[NAME_LEN + 1 + PREFIX_LEN];
     Member member = { .name = tar->name.is_set ? extended_name(&tar->name)
-                                               : header_name(tar->block, room),
+                                               : header_name(tar->block, buffer),
                       .target = tar->target.is_set
                                     ? extended_name(&tar->target)
                                     : field_text(tar->block, OFFSET_TARGET, NAME_LEN) };

@@ -1,4 +1,4 @@
-/* Actions of module file, one file each; file.c lists them in the module's table. */
+/* Actions of the file module, one file each; file.c lists them in the module's table. */
 #pragma once
 
 #include "modules/call.h"

@@ -76,7 +76,7 @@ bool contents_check(Call *call, Outcome *outcome, Error *err)
 
 typedef struct TreeReader {
     Call *call;
-    Host *host; /* for a tree, confined to its directory, so that links cannot lead out of it */
+    Host *host; /* for a tree, confined to its directory, so that links cannot point outside it */
     List *files;
     size_t bytes;
 } TreeReader;

@@ -1,5 +1,5 @@
-/* file.directory: a directory with this owner and mode; with `recurse` also for its content, with
- * `clean` without anything that the site does not manage. */
+/* file.directory: a directory with this owner and mode; `recurse` applies them to its contents;
+ * `clean` removes whatever the site does not manage. */
 #include "base/vec.h"
 #include "modules/file/actions.h"
 #include "modules/file/target.h"
@@ -18,7 +18,7 @@ const ParamSpec directory_params[] = {
     { "file_mode", PARAM_MODE, .help = "with 'recurse': mode of the files" },
     { "clean", PARAM_BOOL, .fallback = "false", .help = "remove everything that no step manages" },
     { "keep", PARAM_STRINGS,
-      .help = "with 'clean': paths to preserve, relative and with wildcards" },
+      .help = "with 'clean': relative paths to preserve; wildcards are allowed" },
     { 0 },
 };
 
@@ -253,7 +253,7 @@ bool directory_check(Call *call, Outcome *outcome, Error *err)
                          STR_ARG(path), file_kind_name(info.kind));
     }
     const Target *target = &changes->target;
-    /* Files of the former owner in it would keep their owner. */
+    /* Files in it that belong to the former owner would keep their owner. */
     if (target->uid != info.uid && !target->owner_missing &&
         !host_check_owner(call->host, call->arena, path, &info, err)) {
         return false;
@@ -295,7 +295,7 @@ bool directory_check(Call *call, Outcome *outcome, Error *err)
     }
     return info.kind == FILE_ABSENT
                ? target_check_parents(call, path, call_bool(call, "parents"), err)
-               : target_check_place(call, path, err);
+               : target_check_replaceable(call, path, err);
 }
 
 /* --- Applying -------------------------------------------------------------------------------- */
@@ -317,8 +317,8 @@ static bool apply_change(Call *call, Host *host, Str path, const Changes *change
 static bool apply_one(Call *call, Host *inside, const Changes *changes, const Change *change,
                       Error *err)
 {
-    bool keeps = change->kind == CHANGE_CREATE || change->kind == CHANGE_REMOVE;
-    if (keeps && !call_journal(call, change->path, err)) {
+    bool needs_journal = change->kind == CHANGE_CREATE || change->kind == CHANGE_REMOVE;
+    if (needs_journal && !call_journal(call, change->path, err)) {
         return false;
     }
     if (inside == NULL) {

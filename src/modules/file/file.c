@@ -54,7 +54,7 @@ static bool symlink_check(Call *call, Outcome *outcome, Error *err)
                        value_string(STR("link")));
     }
     if (call->planning && info->kind != FILE_ABSENT && !info->planned &&
-        !target_check_place(call, path, err)) {
+        !target_check_replaceable(call, path, err)) {
         return false;
     }
     outcome->changed = true;
@@ -181,7 +181,7 @@ static bool absent_check(Call *call, Outcome *outcome, Error *err)
         return false;
     }
     if (call->planning && info.kind != FILE_ABSENT && !info.planned &&
-        !target_check_place(call, path, err)) {
+        !target_check_replaceable(call, path, err)) {
         return false;
     }
     if (info.kind != FILE_ABSENT) {
@@ -304,7 +304,7 @@ static const Action actions[] = {
       .resource = "path name", .part = "marker", .desired_state = "kind=file",
       .text =
           "The block is found by its markers, so each block of a file needs a unique 'marker'.\n",
-      .example = "- name: hosts of the cluster\n"
+      .example = "- name: hosts in the cluster\n"
                  "  file.block:\n"
                  "    - name: /etc/hosts\n"
                  "    - content: |\n"

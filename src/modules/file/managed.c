@@ -6,8 +6,8 @@
 const ParamSpec managed_params[] = {
     { "name", PARAM_DESTINATION, .required = true, .help = "path of the file" },
     { "content", PARAM_STRING, .help = "content of the file", .aspect = "content" },
-    { "template", PARAM_SITE_TEMPLATE, .help = "template in templates/ that renders the content",
-      .aspect = "content" },
+    { "template", PARAM_SITE_TEMPLATE,
+      .help = "template in templates/ from which the content is rendered", .aspect = "content" },
     { "context", PARAM_MAP, .help = "variables for the template" },
     { "source", PARAM_SITE_FILE, .help = "file with the content, in the site's files/",
       .aspect = "content" },

@@ -139,8 +139,8 @@ mode_t target_mode(const Target *target)
     return is_given_away ? before->mode & ~(mode_t)(S_ISUID | S_ISGID) : before->mode;
 }
 
-/* A file that is not world-readable, before or after the change, must not be shown to everyone who
- * can read the report either. */
+/* A file that is not world-readable, before or after the change, must not become readable through
+ * the report. */
 static bool is_private(const Target *target)
 {
     return (target->before.kind == FILE_REGULAR && (target->before.mode & S_IROTH) == 0) ||
@@ -245,7 +245,7 @@ static void report_several(Call *call, const Target *target, Outcome *outcome)
                                                                       : STR("file")));
 }
 
-bool target_check_place(Call *call, Str path, Error *err)
+bool target_check_replaceable(Call *call, Str path, Error *err)
 {
     const char *param = action_param_index(call->action, STR("name")) >= 0 ? "name" : NULL;
     return host_check_changeable(call->host, path, err) ||
@@ -273,18 +273,18 @@ bool target_check_parents(Call *call, Str path, bool parents, Error *err)
         }
         bool is_link = info.kind == FILE_LINK && !info.planned;
         Str inside = arena_join(call->arena, path, STR("/."), STR_EMPTY);
-        FileInfo behind = info;
-        if (is_link && !host_stat(call->host, inside, &behind, err)) {
+        FileInfo link_target = info;
+        if (is_link && !host_stat(call->host, inside, &link_target, err)) {
             return false;
         }
-        if (is_link && behind.kind == FILE_ABSENT) {
+        if (is_link && link_target.kind == FILE_ABSENT) {
             return call_report_missing(call, param, "path", path) ||
                    error_set(err, ERROR_CONFLICT,
-                             "%" STR_FMT " is a symlink that does not lead to a directory",
+                             "%" STR_FMT " is a symlink that does not point to a directory",
                              STR_ARG(path));
         }
         if (info.kind == FILE_DIRECTORY || info.kind == FILE_LINK) {
-            return info.planned || target_check_place(call, entry, err);
+            return info.planned || target_check_replaceable(call, entry, err);
         }
         /* An earlier step creates a file here, so no step creates a directory. */
         return (info.planned ? call_blame(call, param)
@@ -292,7 +292,7 @@ bool target_check_parents(Call *call, Str path, bool parents, Error *err)
                error_set(err, ERROR_CONFLICT, "%" STR_FMT " is a %s, not a directory",
                          STR_ARG(path), file_kind_name(info.kind));
     }
-    return target_check_place(call, entry, err);
+    return target_check_replaceable(call, entry, err);
 }
 
 /* Records what the path would contain, for the checks of later steps. */
@@ -318,7 +318,7 @@ typedef struct Validation {
     bool has_failed; /* it was executed, and failed */
 } Validation;
 
-/* In the output, replaces the path of the temporary file by that of the file. */
+/* In the output, replaces the path of the temporary file with that of the file. */
 static bool validate(void *context, Str path, Error *err)
 {
     Validation *validation = context;
@@ -442,7 +442,7 @@ bool target_compare(Call *call, Target *target, bool several, Outcome *outcome, 
         return false;
     }
     if (call->planning && before->kind != FILE_ABSENT && !before->planned &&
-        !target_check_place(call, target->path, err)) {
+        !target_check_replaceable(call, target->path, err)) {
         return false;
     }
     bool listed = value_is_sequence(target->validate);

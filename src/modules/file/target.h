@@ -89,7 +89,7 @@ mode_t target_mode(const Target *target);
 MUST_CHECK bool target_check_parents(Call *call, Str path, bool parents, Error *err);
 /* During a plan, checks that an existing entry can be replaced or removed; see
  * host_check_changeable. */
-MUST_CHECK bool target_check_place(Call *call, Str path, Error *err);
+MUST_CHECK bool target_check_replaceable(Call *call, Str path, Error *err);
 /* Checks that a replaced file can keep its owner, or get the requested one. */
 MUST_CHECK bool target_check_chown(Call *call, const Target *target, Error *err);
 /* Compares with the file on disk and sets the changes in `target` and `outcome`. `several`: one of

@@ -1,4 +1,4 @@
-/* firewall.rules: a table of nftables.
+/* firewall.rules: an nftables table.
  *
  * nft prints a table differently than it was written, so the loaded table cannot be compared with
  * the requested one. Instead, the file that is loaded at boot also contains what nft printed right
@@ -164,7 +164,7 @@ static bool confirm_wait(Call *call, const Confirm *confirm, int64_t timeout_ms,
 
 /* --- nft ------------------------------------------------------------------------------------- */
 
-/* "Error: unknown statement: foo bar": the first message of nft, with the line it refers to. */
+/* "Error: unknown statement: foo bar": the first message from nft, with the line it refers to. */
 static bool nft_failure(Str messages, bool secret, Error *err)
 {
     Str line = STR_EMPTY, source = STR_EMPTY;
@@ -565,11 +565,11 @@ static void rules_claims(Arena *arena, const Value *params, List *claims)
 }
 
 static const Action actions[] = {
-    { "rules", "Ensure firewall rules with nftables.", rules_params, rules_check, rules_apply,
-      .verify_all = rules_verify, .claims = rules_claims, .id_param = "table", .may_sleep = true,
-      .cost_ms = 100, .resource = "firewall-table table",
+    { "rules", "Ensure that an nftables table has the given rules.", rules_params, rules_check,
+      rules_apply, .verify_all = rules_verify, .claims = rules_claims, .id_param = "table",
+      .may_sleep = true, .cost_ms = 100, .resource = "firewall-table table",
       .text = "The step manages one table. It is replaced atomically; other tables are left\n"
-              "unchanged. Rules are evaluated in order, and the first match decides; 'policy'\n"
+              "unchanged. Rules are evaluated in order, and the first match wins; 'policy'\n"
               "applies to packets that match no rule. Replies to the machine's own requests,\n"
               "loopback and ICMP are accepted before all rules, unless 'basics: false'.\n"
               "\n"
@@ -589,8 +589,8 @@ static const Action actions[] = {
               "with ssh, use a command that tests the connection from another machine.\n"
               "\n"
               "For the next boot the table is saved in /etc/nftables.d, and /etc/nftables.conf\n"
-              "gets a line that includes it (except with 'boot: false'). Enabling the service\n"
-              "nftables is left to another step. External changes to the table are detected and\n"
+              "gets a line that includes it (except with 'boot: false'). Enabling the nftables\n"
+              "service is left to another step. External changes to the table are detected and\n"
               "reverted.\n",
       .example = "- name: allow only web and ssh\n"
                  "  firewall.rules:\n"

@@ -311,7 +311,7 @@ static bool is_balanced(Str text)
     return depth == 0 && !quoted;
 }
 
-static bool put_expert(Buf *out, const char *param, Str text, Error *err)
+static bool put_raw(Buf *out, const char *param, Str text, Error *err)
 {
     if (!is_balanced(text)) {
         return error_set(err, ERROR_INVALID, "'%s': unbalanced braces or quotes", param);
@@ -331,7 +331,7 @@ bool firewall_format(Arena *arena, const FirewallSpec *spec, Str *out, Error *er
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
     buf_put_format(&text, "table %" STR_FMT " %" STR_FMT " {\n", STR_ARG(spec->family),
                    STR_ARG(spec->name));
-    if (!put_expert(&text, "definitions", spec->definitions, err)) {
+    if (!put_raw(&text, "definitions", spec->definitions, err)) {
         return false;
     }
     buf_put_format(&text,
@@ -341,7 +341,7 @@ bool firewall_format(Arena *arena, const FirewallSpec *spec, Str *out, Error *er
     if (spec->basics) {
         put_basics(&text, spec);
     }
-    if (!put_rows(arena, &text, spec, err) || !put_expert(&text, "content", spec->content, err)) {
+    if (!put_rows(arena, &text, spec, err) || !put_raw(&text, "content", spec->content, err)) {
         return false;
     }
     buf_put_c(&text, "    }\n}\n");

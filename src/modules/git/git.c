@@ -1,6 +1,6 @@
 /* git.cloned: a clone of a repository, at a branch, tag or commit.
  *
- * refs/eden/head of the clone is the commit that eden last checked out. Commits that neither it nor
+ * refs/eden/head in the clone is the commit that eden last checked out. Commits that neither it nor
  * a branch of the repository contains were made locally. */
 #include "modules/file/target.h"
 #include "modules/git/program.h"
@@ -78,15 +78,15 @@ static bool verify_params(Call *call, Error *err)
 CALL_VERIFY(cloned_verify, verify_params)
 
 /* If an earlier step of the plan creates it, the outcome is unknown. */
-static bool is_created_later(Outcome *outcome, bool created_later)
+static bool report_pending(Outcome *outcome, bool is_pending)
 {
-    outcome->changed = outcome->unknown = created_later;
-    return created_later;
+    outcome->changed = outcome->unknown = is_pending;
+    return is_pending;
 }
 
 /* The repository cannot be read, but an earlier step may create what is missing: the repository
- * itself, or the configuration of ssh. */
-static bool remote_created_later(Call *call, const Clone *clone)
+ * itself, or ssh's configuration. */
+static bool remote_is_pending(Call *call, const Clone *clone)
 {
     if (clone->git.local && str_starts(clone->address, STR("/"))) {
         return call_report_missing(call, "repo", "path", clone->address);
@@ -324,7 +324,7 @@ static bool check_existing(Call *call, Clone *clone, Outcome *outcome, Error *er
         return false;
     }
     if (!find_wanted(call, clone, err)) {
-        return is_created_later(outcome, remote_created_later(call, clone));
+        return report_pending(outcome, remote_is_pending(call, clone));
     }
     compare(call, clone, outcome);
     return true;
@@ -341,7 +341,7 @@ static bool check_new(Call *call, Clone *clone, Outcome *outcome, Error *err)
     FileInfo made = { .kind = FILE_DIRECTORY, .mode = DIRECTORY_MODE_NEW };
     call_plan(call, clone->path, &(PlannedFile){ .info = made });
     if (!find_wanted(call, clone, err)) {
-        return is_created_later(outcome, remote_created_later(call, clone));
+        return report_pending(outcome, remote_is_pending(call, clone));
     }
     outcome_change(call, outcome, "commit", value_missing(), value_string(clone->wanted.commit));
     return true;
@@ -360,7 +360,7 @@ static bool cloned_check(Call *call, Outcome *outcome, Error *err)
         return false;
     }
     if (created_later) {
-        return is_created_later(outcome, true);
+        return report_pending(outcome, true);
     }
     return clone->exists ? check_existing(call, clone, outcome, err)
                          : check_new(call, clone, outcome, err);
@@ -506,17 +506,17 @@ static bool fetch_and_check_out(Call *call, Clone *clone, Error *err)
            update_modules(call, clone, err);
 }
 
-static bool clone_into_draft(Call *call, Clone *clone, Str draft, Error *err)
+static bool clone_into_staging(Call *call, Clone *clone, Str staging, Error *err)
 {
     Git *git = &clone->git;
-    git->directory = draft;
+    git->directory = staging;
     return GIT_RUN(git, NULL, err, "init", "--quiet", "--initial-branch=main") &&
            GIT_RUN(git, NULL, err, "remote", "add", "--", "origin",
                    arena_copy_c(call->arena, clone->address)) &&
            fetch_and_check_out(call, clone, err);
 }
 
-static bool create_draft(Call *call, Clone *clone, Str draft, Error *err)
+static bool create_staging(Call *call, Clone *clone, Str staging, Error *err)
 {
     size_t slash = str_find_last(clone->git_path, STR("/"));
     Account *account = &clone->git.account;
@@ -525,8 +525,8 @@ static bool create_draft(Call *call, Clone *clone, Str draft, Error *err)
                                               DIRECTORY_MODE_NEW, true, err)) &&
            (!has_account ||
             host_find_account(call->host, call->arena, call_str(call, "user"), account, err)) &&
-           host_remove(call->host, draft, err) &&
-           host_create_directory(call->host, draft, DIRECTORY_MODE_NEW,
+           host_remove(call->host, staging, err) &&
+           host_create_directory(call->host, staging, DIRECTORY_MODE_NEW,
                                  has_account ? account->uid : HOST_KEEP_ID,
                                  has_account ? account->gid : HOST_KEEP_ID, err);
 }
@@ -534,19 +534,19 @@ static bool create_draft(Call *call, Clone *clone, Str draft, Error *err)
 /* Clones next to the destination and moves the clone there when complete. */
 static bool apply_new(Call *call, Clone *clone, Outcome *outcome, Error *err)
 {
-    Str draft = host_draft_path(call->arena, clone->git_path);
+    Str staging = host_draft_path(call->arena, clone->git_path);
     Error ignored;
-    if (!create_draft(call, clone, draft, err)) {
+    if (!create_staging(call, clone, staging, err)) {
         return false;
     }
-    if (clone_into_draft(call, clone, draft, err) && call_journal(call, clone->path, err) &&
-        host_move(call->host, draft, call->host, clone->git_path, err)) {
+    if (clone_into_staging(call, clone, staging, err) && call_journal(call, clone->path, err) &&
+        host_move(call->host, staging, call->host, clone->git_path, err)) {
         outcome->changed = true;
         return true;
     }
-    return host_remove(call->host, draft, &ignored)
+    return host_remove(call->host, staging, &ignored)
                ? false
-               : error_wrap(err, "%" STR_FMT " was left behind", STR_ARG(draft));
+               : error_wrap(err, "%" STR_FMT " was left behind", STR_ARG(staging));
 }
 
 static bool set_address(Call *call, Clone *clone, Error *err)

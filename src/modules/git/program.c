@@ -187,7 +187,7 @@ static Str trim_end(Str text)
     return text;
 }
 
-/* Messages of ssh are more specific than those of git. */
+/* ssh's messages are more specific than git's. */
 static bool is_from_ssh(Str line)
 {
     return str_starts(line, STR("ssh: ")) ||

@@ -17,7 +17,7 @@ typedef struct Git {
 MUST_CHECK bool git_begin(Call *call, Git *git, Error *err);
 
 /* Runs `git ARGS...` in the directory. `out` is its output without trailing whitespace. Fails with
- * the last message of git if the exit code is not 0. */
+ * git's last message if the exit code is not 0. */
 MUST_CHECK bool git_run(Git *git, const char *const *args, Str *out, Error *err);
 #define GIT_RUN(git, out, err, ...) \
     git_run(git, (const char *const[]){ __VA_ARGS__, NULL }, out, err)

@@ -102,7 +102,7 @@ bool git_is_commit(Str rev)
 bool git_check_rev(Str rev, Error *err)
 {
     if (rev.len > REV_MAX) { /* not shown: a truncated secret would not be redacted */
-        return error_set(err, ERROR_INVALID, "'rev' has %zu bytes; the maximum is %d", rev.len,
+        return error_set(err, ERROR_INVALID, "'rev' is %zu bytes long; the maximum is %d", rev.len,
                          REV_MAX);
     }
     bool ok = rev.len > 0 && rev.data[0] != '-' && rev.data[0] != '/' &&

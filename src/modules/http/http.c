@@ -22,7 +22,7 @@ static const ParamSpec download_params[] = {
           "trust the first download and reject later ones that differ; alternative to 'digest'" },
     FILE_OWNER_PARAMS,
     { "parents", PARAM_BOOL, .fallback = "true", .help = "create missing parent directories" },
-    { "headers", PARAM_MAP, .help = "additional headers of the request, names to strings" },
+    { "headers", PARAM_MAP, .help = "additional request headers: a map of names to strings" },
     { "username", PARAM_STRING, .help = "user name for the server" },
     { "password", PARAM_STRING, .help = "password for the server" },
     { "ca", PARAM_PATH,
@@ -131,7 +131,7 @@ static bool check_trust(Call *call, Str url, Error *err)
     }
     return !pins || request_is_encrypted(url) ||
            error_set(err, ERROR_INVALID,
-                     "'pin' requires an address with https://: over http:// anyone on the network "
+                     "'pin' requires an https:// URL: over http:// anyone on the network "
                      "path could choose what is trusted");
 }
 
@@ -242,9 +242,9 @@ static bool download_check(Call *call, Outcome *outcome, Error *err)
         return false;
     }
     /* The former owner may have the file open and write to it later. */
-    bool is_taken = target->set_owner && target->uid != HOST_KEEP_ID &&
-                    target->uid != target->before.uid && target->before.uid != 0;
-    download->fetch = download->required_digest.len == 0 || is_taken ||
+    bool changes_owner = target->set_owner && target->uid != HOST_KEEP_ID &&
+                         target->uid != target->before.uid && target->before.uid != 0;
+    download->fetch = download->required_digest.len == 0 || changes_owner ||
                       !str_eq(download->required_digest, download->found);
     if (!download->fetch) {
         return true;
@@ -302,8 +302,8 @@ static bool download_to(Call *call, const Download *download, HostWriter *writer
 
 /* Write the pin first: if eden is interrupted in between, the next run must not trust a different
  * download. */
-static bool install(Call *call, const Download *download, Str draft, Str digest, Outcome *outcome,
-                    Error *err)
+static bool install(Call *call, const Download *download, Str staging_path, Str digest,
+                    Outcome *outcome, Error *err)
 {
     const Target *target = &download->target;
     if (download->pins && download->required_digest.len == 0) {
@@ -313,7 +313,7 @@ static bool install(Call *call, const Download *download, Str draft, Str digest,
         outcome->changed = true;
     }
     if (!call_journal(call, target->path, err) ||
-        !host_move(call->host, draft, call->host, target->path, err)) {
+        !host_move(call->host, staging_path, call->host, target->path, err)) {
         return false;
     }
     outcome->changed = true;
@@ -323,7 +323,7 @@ static bool install(Call *call, const Download *download, Str draft, Str digest,
 static bool fetch(Call *call, const Download *download, Outcome *outcome, Error *err)
 {
     AUTO(HostWriter) *writer = NULL;
-    Str draft = host_draft_path(call->arena, download->target.path), digest = STR_EMPTY;
+    Str staging_path = host_draft_path(call->arena, download->target.path), digest = STR_EMPTY;
     size_t slash = str_find_last(download->target.path, STR("/"));
     Error ignored;
     if (download->target.parents && slash > 0 &&
@@ -332,17 +332,17 @@ static bool fetch(Call *call, const Download *download, Outcome *outcome, Error 
         return false;
     }
     /* Remove the partial file of a killed run. */
-    if (!host_remove(call->host, draft, err) ||
-        !host_writer_open(call->host, draft, &writer, err)) {
+    if (!host_remove(call->host, staging_path, err) ||
+        !host_writer_open(call->host, staging_path, &writer, err)) {
         return false;
     }
     if (download_to(call, download, writer, &digest, err) &&
-        install(call, download, draft, digest, outcome, err)) {
+        install(call, download, staging_path, digest, outcome, err)) {
         return true;
     }
-    return host_remove(call->host, draft, &ignored)
+    return host_remove(call->host, staging_path, &ignored)
                ? false
-               : error_wrap(err, "%" STR_FMT " was left behind", STR_ARG(draft));
+               : error_wrap(err, "%" STR_FMT " was left behind", STR_ARG(staging_path));
 }
 
 static bool download_apply(Call *call, Outcome *outcome, Error *err)
@@ -376,14 +376,14 @@ static const Action actions[] = {
               "digest is stored in a hidden file next to the file (.eden-pin-...); from then on\n"
               "that digest is required. To start over, use another address or remove the hidden\n"
               "file. Only https downloads can be pinned. A plan that would download the file\n"
-              "requests its header, and fails if the server cannot be reached or does not have\n"
+              "sends a HEAD request, and fails if the server cannot be reached or does not have\n"
               "the file.\n"
               "\n"
               "The response is written next to the destination and moved there atomically after\n"
               "its digest has been verified. Nothing is changed if the response is truncated,\n"
               "too large, too slow, or has different content.\n"
               "\n"
-              "The download is done by curl, without its own configuration; proxies are taken\n"
+              "The download is done by curl, ignoring its configuration files; proxies are taken\n"
               "from the environment. Redirects from https to http are not followed. User names,\n"
               "passwords and headers do not appear in process listings. Secret 'headers' are\n"
               "not sent when following redirects: Authorization and Cookie are dropped; with\n"

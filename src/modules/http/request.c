@@ -71,7 +71,7 @@ static bool check_url(Str url, Error *err)
             "'url' contains a user name or password; use 'username' and 'password' instead");
     }
     return has_valid_port(server) ||
-           error_set(err, ERROR_INVALID, "'url' must have a port from 1 to 65535");
+           error_set(err, ERROR_INVALID, "the port in 'url' must be from 1 to 65535");
 }
 
 static bool check_account(const Request *request, Error *err)

@@ -10,7 +10,7 @@ typedef struct Request {
     Str url;
     Str username, password; /* both empty: no authentication */
     Value headers;          /* map of names to strings; missing: none */
-    Str ca;                 /* file with certificates; empty: those of the machine */
+    Str ca;                 /* file with certificates; empty: the machine's own */
     int64_t max_size;
     bool dumps_header; /* the response header is written to standard error */
     bool only_head;    /* request only the header */

@@ -29,7 +29,7 @@ typedef struct PackageChange {
     uint32_t count;
     bool purge; /* for PACKAGES_REMOVE: also remove configuration files */
     bool full;  /* for PACKAGES_UPGRADE: may remove packages to upgrade others */
-    /* replace locally changed configuration files by the package's version */
+    /* replace locally changed configuration files with the package's version */
     bool replace_conffiles;
     bool allow_downgrade;
     bool allow_removals; /* for PACKAGES_INSTALL: may remove conflicting packages */

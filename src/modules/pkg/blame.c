@@ -22,10 +22,10 @@ Str blame_join(Arena *arena, const Str *lines, uint32_t count)
     for (uint32_t i = 0; i < count && out.len < BLAME_MAX; i++) {
         Str line = str_trim(lines[i]);
         if (line.len > 0) {
-            size_t room = BLAME_MAX - out.len;
+            size_t available = BLAME_MAX - out.len;
             bool goes_on = str_ends(buf_str(&out), STR(":"));
             buf_put_c(&out, out.len == 0 ? "" : goes_on ? " " : "; ");
-            buf_put(&out, str_slice(line, 0, room));
+            buf_put(&out, str_slice(line, 0, available));
         }
     }
     return buf_str(&out);
@@ -37,7 +37,7 @@ static bool is_part_of_name(Str text, size_t at)
                              text.data[at] == '-' || text.data[at] == '+');
 }
 
-static bool is_version_behind(Str text, size_t at)
+static bool is_followed_by_version(Str text, size_t at)
 {
     return at + 1 < text.len && text.data[at] == '-' && ascii_is_digit(text.data[at + 1]);
 }
@@ -47,7 +47,7 @@ bool blame_mentions(Str line, Str name)
     for (size_t at = 0; (at = str_find(line, name, at)) != STR_NOT_FOUND; at++) {
         size_t end = at + name.len;
         bool begins = at == 0 || !is_part_of_name(line, at - 1);
-        if (begins && (!is_part_of_name(line, end) || is_version_behind(line, end))) {
+        if (begins && (!is_part_of_name(line, end) || is_followed_by_version(line, end))) {
             return true;
         }
     }

@@ -155,7 +155,7 @@ static bool dnf_hold(Call *call, const Str *names, uint32_t count, bool held, Er
     tool_arg(call, &args, held ? STR("add") : STR("delete"));
     package_program_add_names(call, &args, names, count);
     return tool_run_checked(call, tool_args_end(call, &args), NULL, err) ||
-           error_wrap(err, "holding packages requires dnf's plugin 'versionlock'");
+           error_wrap(err, "holding packages requires dnf's 'versionlock' plugin");
 }
 
 const PackageBackend backend_dnf = {

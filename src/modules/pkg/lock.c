@@ -115,7 +115,7 @@ static bool change_when_unlocked(Call *call, const PackageBackend *backend, Pack
 /* --- Configuration files --------------------------------------------------------------------- */
 
 /* Some package managers save the new version of a changed configuration file next to the old one
- * instead of prompting. With `conffiles: replace`, we replace the old file by it. */
+ * instead of prompting. With `conffiles: replace`, we replace the old file with it. */
 
 static bool list_conffiles(Call *call, const PackageBackend *backend, const PackageChange *change,
                            List **out, Error *err)

@@ -37,7 +37,7 @@ typedef struct PkResult {
     Str error;
 } PkResult;
 
-/* --- Package ids ----------------------------------------------------------------------------- */
+/* --- Package IDs ----------------------------------------------------------------------------- */
 
 bool pk_package_read(Str id, uint32_t info, PkPackage *out)
 {
@@ -222,11 +222,11 @@ static bool packagekit_is_native(Call *call)
 
 static const VersionOrder *packagekit_find_order(Call *call)
 {
-    const PackageBackend *behind = find_underlying(call);
-    return behind == NULL ? &backend_packagekit.order : &behind->order;
+    const PackageBackend *underlying = find_underlying(call);
+    return underlying == NULL ? &backend_packagekit.order : &underlying->order;
 }
 
-/* ';' separates the fields of a package id. */
+/* ';' separates the fields of a package ID. */
 static bool packagekit_check_name(Str name, Error *err)
 {
     bool ok = name.len > 0 && name.data[0] != '-';
@@ -239,9 +239,9 @@ static bool packagekit_check_name(Str name, Error *err)
 
 static bool packagekit_fingerprint(Call *call, Fingerprint *out, Error *err)
 {
-    const PackageBackend *behind = find_underlying(call);
-    if (behind != NULL) {
-        return behind->fingerprint(call, out, err);
+    const PackageBackend *underlying = find_underlying(call);
+    if (underlying != NULL) {
+        return underlying->fingerprint(call, out, err);
     }
     /* There is no file that identifies the state, so the fingerprint never matches. */
     out->words[out->count++] = (uint64_t)clock_monotonic_us();
@@ -250,10 +250,10 @@ static bool packagekit_fingerprint(Call *call, Fingerprint *out, Error *err)
 
 static bool packagekit_read(Call *call, PackageDatabase *into, Error *err)
 {
-    const PackageBackend *behind = find_underlying(call);
+    const PackageBackend *underlying = find_underlying(call);
     PkResult answer;
-    if (behind != NULL) {
-        return behind->read(call, into, err);
+    if (underlying != NULL) {
+        return underlying->read(call, into, err);
     }
     if (!TRANSACT(call, "GetPackages", 0, &answer, err, bus_u64(FILTER_INSTALLED))) {
         return false;
@@ -281,14 +281,14 @@ static void packagekit_list_needs(Arena *arena, const Package *package, List *na
 
 static int64_t packagekit_index_time(Call *call)
 {
-    const PackageBackend *behind = find_underlying(call);
-    return behind == NULL ? 0 : behind->index_time(call);
+    const PackageBackend *underlying = find_underlying(call);
+    return underlying == NULL ? 0 : underlying->index_time(call);
 }
 
 static bool packagekit_find_holder(Call *call, PackageHolder *out)
 {
-    const PackageBackend *behind = find_underlying(call);
-    return behind != NULL && behind->find_holder(call, out);
+    const PackageBackend *underlying = find_underlying(call);
+    return underlying != NULL && underlying->find_holder(call, out);
 }
 
 /* --- Operations ------------------------------------------------------------------------------ */
@@ -363,7 +363,7 @@ static bool packagekit_refresh(Call *call, int64_t timeout_ms, Error *err)
 
 typedef VEC(Str) Ids;
 
-/* Collects the ids of the packages to change. Packages already installed in the requested version
+/* Collects the IDs of the packages to change. Packages already installed in the requested version
  * are left out. */
 static bool find_ids(Call *call, const PackageChange *change, Ids *ids, Str *missing, Error *err)
 {
@@ -515,8 +515,9 @@ static bool packagekit_find_removals(Arena *arena, Str output, Str *names)
 
 static bool packagekit_repair(Call *call, const PackageChange *like, Error *err)
 {
-    const PackageBackend *behind = find_underlying(call);
-    return behind != NULL && behind->repair != NULL ? behind->repair(call, like, err) : true;
+    const PackageBackend *underlying = find_underlying(call);
+    return underlying != NULL && underlying->repair != NULL ? underlying->repair(call, like, err)
+                                                            : true;
 }
 
 /* Uses the messages of the underlying package manager, if PackageKit passes them on. */

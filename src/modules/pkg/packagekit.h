@@ -1,4 +1,4 @@
-/* Package ids of PackageKit. Pure; packagekit.c talks to the service. */
+/* PackageKit's package IDs. Pure; packagekit.c talks to the service. */
 #pragma once
 
 #include "modules/pkg/backend.h"
@@ -12,7 +12,7 @@ typedef struct PkPackage {
 
 typedef VEC(PkPackage) PkPackages;
 
-/* Returns false if `id` is not a package id. */
+/* Returns false if `id` is not a package ID. */
 bool pk_package_read(Str id, uint32_t info, PkPackage *out);
 /* Returns the first package of that name and version (empty: any version), installed or not; NULL
  * if there is none. */

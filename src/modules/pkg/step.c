@@ -165,7 +165,7 @@ static void push_claim(Arena *arena, const char *prefix, List *claims, Value nam
     }
 }
 
-/* Packages that contain neither kernel modules nor helpers of mount(8), and do not depend on
+/* Packages that contain neither kernel modules nor mount(8) helpers, and do not depend on
  * packages that do. */
 static const char *const ordinary_packages[] = {
     "acl",

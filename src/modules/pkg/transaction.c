@@ -360,7 +360,7 @@ static void fail_with_output(Batch *batch, Member *member, const ProcessResult *
     member_fail(member, &err);
 }
 
-/* Compares the messages, ignoring the names: equal messages have a common cause. */
+/* Compares the messages, ignoring the names: identical messages have a common cause. */
 static bool is_same_failure(const Error *a, const Error *b)
 {
     const char *x = strstr(a->text, " could not be "), *y = strstr(b->text, " could not be ");

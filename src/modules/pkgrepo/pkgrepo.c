@@ -40,10 +40,11 @@ static bool repo_location_choose(Call *call, const RepoLocation **out, Error *er
             return true;
         }
     }
-    return error_set(err, ERROR_UNAVAILABLE,
-                     "repositories of '%" STR_FMT
-                     "' are not separate files; set 'provider' to apt, dnf or zypper",
-                     STR_ARG(provider));
+    return error_set(
+        err, ERROR_UNAVAILABLE,
+        "'%" STR_FMT
+        "' does not keep repositories in separate files; set 'provider' to apt, dnf or zypper",
+        STR_ARG(provider));
 }
 
 static Str repo_source_path(Arena *arena, const RepoLocation *place, Str name, const char *ending)
@@ -93,8 +94,8 @@ static const ParamSpec repo_managed_params[] = {
     { "types", PARAM_STRINGS, .fallback = "deb", .help = "apt: deb or deb-src" },
     { "architectures", PARAM_STRINGS, .help = "apt: architectures to use; default: all" },
     { "mirrorlist", PARAM_STRING, .help = "dnf and zypper: address of the list of mirrors" },
-    { "key", PARAM_STRING, .help = "public key that signs it, armored or in base64" },
-    { "key_file", PARAM_SITE_FILE, .help = "public key as a file in files/ of the site" },
+    { "key", PARAM_STRING, .help = "public key that verifies its signature, armored or in base64" },
+    { "key_file", PARAM_SITE_FILE, .help = "public key as a file in the site's files/" },
     { "key_path", PARAM_PATH, .help = "path of a file on the machine that contains the key" },
     { "trusted", PARAM_BOOL, .fallback = "false", .help = "accept unsigned packages" },
     { "enabled", PARAM_BOOL, .fallback = "true", .help = "whether the repository is used" },
@@ -153,7 +154,7 @@ static Target file_target(Str path, Str content, bool secret)
     return target;
 }
 
-/* The apt of Debian 11 does not support embedded keys. */
+/* apt in Debian 11 does not support embedded keys. */
 static bool apt_reads_keys(Call *call)
 {
     AUTO(PackageDatabase) *database = NULL;
@@ -165,7 +166,6 @@ static bool apt_reads_keys(Call *call)
     return apt == NULL || version_compare_dpkg(apt->version, STR("2.3.10")) >= 0;
 }
 
-/* An armored key is embedded in a deb822 source, so that both change atomically. */
 static bool count_keys(Call *call, uint32_t *out, Error *err)
 {
     static const char *const names[] = { "key", "key_file", "key_path" };
@@ -212,6 +212,7 @@ static bool read_key(Call *call, Managed *managed, RepoSource *source, Error *er
         return false;
     }
     if (key.armored && !in_site && source->format == REPO_DEB822 && apt_reads_keys(call)) {
+        /* Embedded in the source, so that both change atomically. */
         source->key_text = key.content;
         return true;
     }
@@ -467,7 +468,8 @@ static const Action actions[] = {
       repo_managed_check, repo_managed_apply, .verify_all = repo_managed_verify,
       .claims = repo_managed_claims, .stage = STAGE_SOURCES, .resource = "repository name",
       .desired_state = "state=present",
-      .text = "For apt this is the file NAME.sources in /etc/apt/sources.list.d, or NAME.list\n"
+      .text = "For apt, the repository is saved in NAME.sources in /etc/apt/sources.list.d, or "
+              "NAME.list\n"
               "with 'format: oneline'; for dnf NAME.repo in /etc/yum.repos.d, for zypper in\n"
               "/etc/zypp/repos.d.\n"
               "\n"
@@ -478,7 +480,7 @@ static const Action actions[] = {
               "\n"
               "Nothing is downloaded: the next step that installs a package refreshes the\n"
               "index.\n",
-      .example = "- name: repository of the shop\n"
+      .example = "- name: shop repository\n"
                  "  pkgrepo.managed:\n"
                  "    - name: shop\n"
                  "    - uris: https://packages.example.org/debian\n"
@@ -491,7 +493,7 @@ static const Action actions[] = {
       .resource = "repository name", .desired_state = "state=absent",
       .text =
           "Its key is removed too, unless another repository uses it. Installed packages stay.\n",
-      .example = "- name: no repository of the shop\n"
+      .example = "- name: no shop repository\n"
                  "  pkgrepo.absent:\n"
                  "    - name: shop\n"
                  "    - provider: apt\n" },

@@ -24,7 +24,7 @@ static bool check_text(const char *what, Str text, bool is_word, Error *err)
     for (size_t i = 0; i < text.len; i++) {
         unsigned char c = (unsigned char)text.data[i];
         if (c < ' ' || c == 0x7f || (is_word && (c == ' ' || c == '[' || c == ']'))) {
-            return error_set(err, ERROR_INVALID, "'%s' cannot be '%" STR_FMT "'%s", what,
+            return error_set(err, ERROR_INVALID, "'%s' cannot contain '%" STR_FMT "'%s", what,
                              STR_ARG(str_slice(text, i, i + 1)),
                              c == ' ' ? "; encode a space in an address as %20" : "");
         }
@@ -60,7 +60,7 @@ static bool has_flat_suite(const RepoSource *source)
 static bool check_deb(const RepoSource *source, Error *err)
 {
     if (is_empty(source->uris) || is_empty(source->suites)) {
-        return error_set(err, ERROR_INVALID, "needs '%s'",
+        return error_set(err, ERROR_INVALID, "'%s' is required",
                          is_empty(source->uris) ? "uris" : "suites");
     }
     if (source->mirrorlist.len > 0) {
@@ -74,7 +74,7 @@ static bool check_deb(const RepoSource *source, Error *err)
     if (flat != is_empty(source->components)) {
         return error_set(err, ERROR_INVALID, "%s",
                          flat ? "a suite that ends with '/' is a path and cannot have components"
-                              : "'components' is required, such as main");
+                              : "'components', such as main, is required");
     }
     return true;
 }

@@ -1,4 +1,4 @@
-/* Formats package repositories as files of package managers. Pure. */
+/* Formats package repositories as package manager files. Pure. */
 #pragma once
 
 #include "base/arena.h"

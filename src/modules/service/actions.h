@@ -1,4 +1,4 @@
-/* Actions of module service, one file each; service.c lists them in the module's table. */
+/* Actions of the service module, one file each; service.c lists them in the module's table. */
 #pragma once
 
 #include "modules/call.h"

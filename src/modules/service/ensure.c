@@ -33,7 +33,7 @@ typedef struct Ensure {
 
 /* --- In another root ---------------------------------------------------------------------- */
 
-/* In another root nothing runs, but units can be enabled. The systemctl of that root does that,
+/* In another root nothing runs, but units can be enabled. That root's own systemctl does that,
  * chrooted, so that no path leads out of the root. */
 
 static const char *const offline[] = { "SYSTEMD_OFFLINE=1", NULL };
@@ -318,7 +318,7 @@ static bool must_react(const Call *call, const ServiceRequest *request, const En
         *why_not = STR("not running, so there is nothing to restart");
         return false;
     }
-    /* systemd records when the unit left the state inactive; a restart counts too. */
+    /* systemd records when the unit left the inactive state; a restart counts too. */
     if ((ensure != NULL && ensure->started) ||
         (call->change_ms > 0 && unit->started_ms > call->change_ms)) {
         *why_not = STR("started after the change");

@@ -72,7 +72,7 @@ static bool is_one_of(Str state, const char *const *list, size_t count)
 }
 
 /* Some unit files cannot be enabled. */
-static bool refuse_enabling(const ServiceRequest *request, Str state, Error *err)
+static bool check_can_enable(const ServiceRequest *request, Str state, Error *err)
 {
     static const char *const fixed[] = { "static", "generated", "transient" };
     if (is_one_of(state, fixed, COUNT_OF(fixed)) ||
@@ -122,7 +122,7 @@ static bool decide_files(const ServiceRequest *request, const ServiceState *foun
     }
     if (!file_state_is_enabled(state)) {
         out->changes_file[UNIT_ENABLE] = true;
-        return refuse_enabling(request, state, err);
+        return check_can_enable(request, state, err);
     }
     return true;
 }

@@ -35,7 +35,7 @@ static void put_line(Buf *out, Str line, size_t max)
 }
 
 /* Matches more than --unit does: if a process exits before journald looks it up, for instance
- * because it could not be executed, only messages of systemd itself name the unit. */
+ * because it could not be executed, only messages from systemd itself name the unit. */
 static void match_unit(Call *call, ToolArgs *args, Str unit)
 {
     static const char *const fields[] = { "UNIT", "OBJECT_SYSTEMD_UNIT", "COREDUMP_UNIT" };

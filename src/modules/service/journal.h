@@ -1,4 +1,4 @@
-/* Journal messages of a unit, for the error of a step that failed because of it. */
+/* Journal messages from a unit, for the error of a step that failed because of it. */
 #pragma once
 
 #include "modules/call.h"
@@ -14,6 +14,6 @@ enum {
 Str journal_tail(Call *call, const Str *units, uint32_t count, int64_t since_us);
 
 /* Appends the end of `tail` to the message of `err`, as far as it fits, and all of it to the error
- * output of the step. Prefers messages of the units over those of systemd about them. */
+ * output of the step. Prefers messages from the units over those from systemd about them. */
 void journal_add_to_error(Call *call, Str tail, const Str *units, uint32_t count, Outcome *outcome,
                           Error *err);

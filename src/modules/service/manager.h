@@ -9,13 +9,13 @@ typedef struct Manager {
     Bus *bus;
 } Manager;
 
-/* Fails with ERROR_UNAVAILABLE if the machine was not booted with systemd, or systemd does not
- * respond. */
+/* Fails with ERROR_UNAVAILABLE if the machine was not booted with systemd, or systemd is not
+ * responding. */
 MUST_CHECK bool manager_open(Call *call, Manager *out, Error *err);
 /* Reconnects after the connection was lost: systemd drops it when it re-executes itself, for
- * instance during an upgrade. Retries for some seconds. */
+ * instance during an upgrade. Retries for a few seconds. */
 MUST_CHECK bool manager_reopen(Manager *manager, Error *err);
-void manager_close(Manager *manager); /* also if opening it failed */
+void manager_close(Manager *manager); /* even if opening it failed */
 DEFINE_AUTO_CLEAR(Manager, manager_close)
 
 typedef struct UnitStatus {
@@ -31,7 +31,7 @@ typedef struct UnitStatus {
     BusValue triggers;  /* sockets, timers and paths that can start it */
     bool needs_reload;  /* its files have changed since systemd loaded it */
     bool has_job;       /* it is being started or stopped */
-    int64_t started_ms; /* when it left the state inactive, since 1970; 0: never since boot */
+    int64_t started_ms; /* when it left the inactive state, since 1970; 0: never since boot */
     int64_t since_ms;   /* when it entered its current state; 0: unknown */
 } UnitStatus;
 
@@ -43,7 +43,7 @@ MUST_CHECK bool manager_get_properties(Manager *manager, const UnitStatus *unit,
 
 bool unit_is_running(const UnitStatus *unit); /* active, or about to be restarted */
 bool unit_is_failing(const UnitStatus *unit); /* failed, or waiting to be restarted */
-bool unit_is_stopped(const UnitStatus *unit); /* no process of it is running or about to run */
+bool unit_is_stopped(const UnitStatus *unit); /* none of its processes is running or about to run */
 bool unit_is_broken(const UnitStatus *unit);  /* systemd cannot load its files */
 Str unit_state(const UnitStatus *unit);       /* "running", "stopped", "failed" */
 

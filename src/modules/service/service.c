@@ -101,7 +101,7 @@ static const Action actions[] = {
               "\n"
               "Without 'mode' the file is world-readable, unless its content is secret. In\n"
               "another root (--root) only the file is written.\n",
-      .example = "- name: unit of the shop\n"
+      .example = "- name: shop unit\n"
                  "  service.unit:\n"
                  "    - name: shop\n"
                  "    - content: |\n"

@@ -22,7 +22,7 @@ const ParamSpec unit_params[] = {
       .help = "name of the unit; without a suffix such as .timer it is a service" },
     { "content", PARAM_STRING, .aspect = "content", .help = "content of the file" },
     { "template", PARAM_SITE_TEMPLATE, .aspect = "content",
-      .help = "template in templates/ that renders the content" },
+      .help = "template in templates/ from which the content is rendered" },
     { "context", PARAM_MAP, .help = "variables for the template" },
     { "source", PARAM_SITE_FILE, .aspect = "content",
       .help = "file with the content, in the site's files/" },
@@ -117,7 +117,7 @@ static bool read_params(Call *call, Unit *unit, Error *err)
         target->has_mode = true;
         target->mode = target->new_mode;
     }
-    /* In another root, the builder of the image determines the owner. */
+    /* Under an alternate root, whoever builds the image determines the owner. */
     if (host_is_live(call->host)) {
         target->uid = target->owner.len == 0 ? 0 : target->uid;
         target->gid = target->group.len == 0 ? 0 : target->gid;

@@ -44,7 +44,7 @@ static bool check_home(HomeFile *file, Str home, Error *err)
            host_open_below(call->host, home, &file->home_root, err);
 }
 
-/* Checks for a nonempty directory of root that the user cannot read. */
+/* Checks for a nonempty directory owned by root that the user cannot read. */
 static bool is_hidden(HomeFile *file, bool *out, Error *err)
 {
     Str *names;
@@ -106,8 +106,8 @@ static bool check_file(HomeFile *file, Error *err)
     if (!file->in_home) {
         return true;
     }
-    /* If the user has moved a private file of root here, copying it would make it readable for the
-     * user. */
+    /* If the user has moved a private file owned by root here, copying it would make it readable by
+     * the user. */
     if (file->file.uid != file->uid && (file->file.mode & S_IROTH) == 0) {
         return fail_unsafe(file, file->display_path, "is a private file of another user", err);
     }
@@ -139,13 +139,13 @@ bool home_file_open(Call *call, Str user, Str name, HomeFile *out, Error *err)
     return true;
 }
 
-bool home_file_created_later(HomeFile *file, Error *err)
+bool home_file_is_pending(HomeFile *file, Error *err)
 {
     Call *call = file->call;
-    bool created_later = file->home.len > 0
-                             ? call_report_missing(call, "user", "path", file->home)
-                             : call_report_missing(call, "user", "user", call_str(call, "user"));
-    return created_later ||
+    bool is_pending = file->home.len > 0
+                          ? call_report_missing(call, "user", "path", file->home)
+                          : call_report_missing(call, "user", "user", call_str(call, "user"));
+    return is_pending ||
            error_set(err, ERROR_NOT_FOUND, "%" STR_FMT, STR_ARG(file->missing_reason));
 }
 

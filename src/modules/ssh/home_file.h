@@ -1,8 +1,8 @@
 /* A file in ~/.ssh, or a system-wide one.
  *
  * The user controls the home directory and may be malicious: no symlink under the home directory is
- * followed, neither for reading nor for writing, and only the user or root may own what is there.
- * Private files of root are not exposed, even if the user renames one of them to the expected name.
+ * followed, either for reading or for writing, and only the user or root may own what is there.
+ * Root's private files are not exposed, even if the user renames one of them to the expected name.
  * So nothing is read or written that the user could not access anyway. */
 #pragma once
 
@@ -28,13 +28,13 @@ typedef struct HomeFile {
 MUST_CHECK bool home_file_open(Call *call, Str user, Str name, HomeFile *out, Error *err);
 /* For a missing file: returns true if an earlier step of a plan creates the user or home
  * directory. */
-bool home_file_created_later(HomeFile *file, Error *err);
+bool home_file_is_pending(HomeFile *file, Error *err);
 /* The same for a system-wide file. */
 MUST_CHECK bool home_file_open_system(Call *call, Str path, HomeFile *out, Error *err);
 void home_file_close(HomeFile *file);
 DEFINE_AUTO_CLEAR(HomeFile, home_file_close)
 
-/* Returns true if owner or mode of the file or its directory are not as sshd requires. */
+/* Returns true if the owner or mode of the file or its directory is not what sshd requires. */
 bool home_file_needs_fix(const HomeFile *file, mode_t mode);
 /* Replaces the content and fixes directory, owner and mode. */
 MUST_CHECK bool home_file_write(HomeFile *file, Str content, mode_t mode, Error *err);

@@ -93,7 +93,7 @@ static bool next_string(Str *rest, Str *out)
 }
 
 /* The data repeats the type, followed by at least one string, and must be complete. */
-static bool blob_fits(Arena *arena, Str blob, Str type)
+static bool blob_matches_type(Arena *arena, Str blob, Str type)
 {
     Str bytes, one;
     if (!base64_decode(arena, blob, &bytes) || !next_string(&bytes, &one) || !str_eq(one, type) ||
@@ -127,7 +127,8 @@ bool ssh_key_read(Arena *arena, Str given, Str type, SshKey *out, Error *err)
                          "'key' must be a type such as ssh-ed25519 followed by the key, as in a "
                          ".pub file; use the parameter 'options' for options");
     }
-    return (type.len == 0 || str_eq(type, out->type)) && blob_fits(arena, out->blob, out->type)
+    return (type.len == 0 || str_eq(type, out->type)) &&
+                   blob_matches_type(arena, out->blob, out->type)
                ? true
                : error_set(err, ERROR_INVALID, "this is not a complete key of type %" STR_FMT,
                            STR_ARG(type.len > 0 ? type : out->type));

@@ -26,8 +26,8 @@ bool ssh_key_parse_rest(Str line, SshKey *out);
 bool ssh_key_same(const SshKey *a, const SshKey *b);
 /* Formats a line, without a newline. */
 Str ssh_key_format(Arena *arena, const SshKey *key);
-/* For display: type, last characters and comment. The characters of a secret key are omitted,
- * because part of a secret would not be redacted. */
+/* For display: type, last characters and comment. The characters of a key marked as secret are
+ * omitted, because part of a secret would not be redacted. */
 Str ssh_key_words(Call *call, const SshKey *key);
 
 /* Reads the next word, which may contain quoted whitespace. */

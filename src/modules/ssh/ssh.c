@@ -134,7 +134,7 @@ static bool authorized_key_check(Call *call, Outcome *outcome, Error *err)
         return false;
     }
     if (file.missing && !change.absent) {
-        if (!home_file_created_later(&file, err)) {
+        if (!home_file_is_pending(&file, err)) {
             return false;
         }
         change.edited = true;
@@ -265,7 +265,7 @@ static bool verify_host_params(Call *call, Error *err)
 CALL_VERIFY(known_host_verify, verify_host_params)
 
 /* "|1|salt|hash": a name hashed with HMAC-SHA1. */
-static bool hash_fits(Arena *arena, Str hashed, Str token)
+static bool hash_matches(Arena *arena, Str hashed, Str token)
 {
     Str salt, hash;
     unsigned char own[SHA1_SIZE];
@@ -283,7 +283,7 @@ static bool has_token(Arena *arena, Str names, Str token)
 {
     Str name;
     while (str_split_next(&names, ',', &name)) {
-        if (str_eq_ignore_case(name, token) || hash_fits(arena, name, token)) {
+        if (str_eq_ignore_case(name, token) || hash_matches(arena, name, token)) {
             return true;
         }
     }
@@ -296,7 +296,7 @@ static Str strip_line(Arena *arena, Str names, Str rest, Str token)
     Buf out = buf_make_in(arena, BUF_UNLIMITED);
     Str name;
     while (str_split_next(&names, ',', &name)) {
-        if (!str_eq_ignore_case(name, token) && !hash_fits(arena, name, token)) {
+        if (!str_eq_ignore_case(name, token) && !hash_matches(arena, name, token)) {
             buf_put_c(&out, out.len > 0 ? "," : "");
             buf_put(&out, name);
         }
@@ -379,7 +379,7 @@ static bool known_host_check(Call *call, Outcome *outcome, Error *err)
     if (!read_host(call, &change, err) || !open_file(call, &file, err)) {
         return false;
     }
-    if (file.missing && !change.absent && !home_file_created_later(&file, err)) {
+    if (file.missing && !change.absent && !home_file_is_pending(&file, err)) {
         return false;
     }
     (void)edit_hosts(call, &change, file.content);
@@ -472,7 +472,7 @@ static const Action actions[] = {
       .text = "Uses /etc/ssh/ssh_known_hosts, or ~/.ssh/known_hosts with 'user'. A host has one\n"
               "key of each type: a different key of the same type is removed. Hashed names are\n"
               "recognized. With 'state: absent' and no key, all keys of the host are removed.\n",
-      .example = "- name: host of the backups\n"
+      .example = "- name: backup host\n"
                  "  ssh.known_host:\n"
                  "    - name: backup.example.net\n"
                  "    - key: " EXAMPLE_KEY "\n" },

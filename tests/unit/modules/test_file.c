@@ -100,7 +100,7 @@ static void a_link_to_nowhere_is_no_directory(void **state)
     set_text(fixture, "content", "x");
     fixture->services.may_be_provided = nothing_comes;
     assert_false(plan(fixture));
-    assert_string_equal(fixture->err.text, "/link is a symlink that does not lead to a directory");
+    assert_string_equal(fixture->err.text, "/link is a symlink that does not point to a directory");
 }
 
 static void a_file_is_no_directory(void **state)

@@ -374,7 +374,7 @@ static void unusable_settings_and_texts_are_rejected(void **state)
     assert_str(lex(f, STR("a\n\xff")), "2:1 the template is not valid UTF-8: byte 0xff at 2");
     assert_int_equal(f->fault.class, FAULT_SYNTAX);
     f->settings.limits.source = 3;
-    assert_str(lex(f, STR("abcd")), "1:1 the template has 4 bytes, more than the limit of 3");
+    assert_str(lex(f, STR("abcd")), "1:1 the template is 4 bytes long, more than the limit of 3");
     assert_int_equal(f->fault.class, FAULT_LIMIT);
     f->settings.limits.source = 1000;
     f->settings.syntax.comment_start = STR("{{");

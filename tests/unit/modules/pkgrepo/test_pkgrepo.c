@@ -184,7 +184,7 @@ static void unrepresentable_values_are_rejected(void **state)
           "'../x' is not a repository name: only letters, digits, '.', '_' and '-' are allowed" },
         { "name", ".x",
           "'.x' is not a repository name: only letters, digits, '.', '_' and '-' are allowed" },
-        { "description", "a\nb", "'description' cannot be '\n'" },
+        { "description", "a\nb", "'description' cannot contain '\n'" },
         { "mirrorlist", "http://x", "'mirrorlist' is for dnf and zypper only" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -199,7 +199,7 @@ static void unrepresentable_values_are_rejected(void **state)
     set_param(fixture, "uris", value_list(list));
     assert_false(check(fixture));
     assert_string_equal(fixture->err.text,
-                        "'uris' cannot be ' '; encode a space in an address as %20");
+                        "'uris' cannot contain ' '; encode a space in an address as %20");
     use(fixture, "apt");
     set_text(fixture, "key", KEY);
     set_text(fixture, "key_path", "/x");
