@@ -27,7 +27,7 @@ struct Agent {
     ServerSupervisor *supervisor;
     LocalApi *api;
     Membership *membership; /* NULL: this machine is not a node */
-    Error why;              /* the reason why it is not; ERROR_NOT_FOUND: it never joined */
+    Error why;              /* why it is not; ERROR_NOT_FOUND: it never joined */
     NodeLeaveDone *done;    /* callback of a leave in progress, or NULL */
     void *leave_context;
     LoopTimer leave_timer;

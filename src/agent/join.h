@@ -36,7 +36,7 @@ typedef struct NodeJoinWait {
     const char *name;    /* requested name */
     Pin key;             /* pin of its key, which an operator has to approve */
     const Pin *claim;    /* unverified CA presented by the server; NULL if verified */
-    const char *why;     /* the server's message, or the reason why it did not respond */
+    const char *why;     /* the server's message, or why it did not respond */
 } NodeJoinWait;
 
 typedef struct NodeJoinOptions {

@@ -7,7 +7,7 @@
  *     event.json       what the run reacts to
  *     control          named pipe to the runner (run/run_control.h)
  *     output           standard output and error of the runner
- *     exec.yaml        the command of an RUN_KIND_EXEC, as a file with one step
+ *     exec.yaml        the command of a RUN_KIND_EXEC, as a file with one step
  *     state            the state directory of such a step
  *
  * Loop thread; it blocks while a small file is written. */

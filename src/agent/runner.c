@@ -204,7 +204,7 @@ bool runner_find(const RunnerOptions *options, Runner **out)
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     Runner *runner = new_runner(options);
-    Error none; /* one that was started by an earlier version of eden has none */
+    Error none; /* a runner that was started by an earlier version of eden has none */
     if (!find(runner)) {
         free_runner(runner);
         return false;

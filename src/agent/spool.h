@@ -47,7 +47,7 @@ Outbox *spool_outbox(Spool *spool);
 
 typedef struct SpoolStatus {
     int64_t bytes;    /* size of the file */
-    const Error *why; /* reason why the disk fails; otherwise NULL */
+    const Error *why; /* why the disk is failing; otherwise NULL */
     bool was_damaged; /* spool.damaged exists until it is deleted */
 } SpoolStatus;
 SpoolStatus spool_status(const Spool *spool);

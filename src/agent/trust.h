@@ -46,7 +46,7 @@ TlsContext *trust_tls(const Trust *trust);
 
 /* Processes a value of the watch. An invalid one is logged and has no effect. */
 void trust_notice(Trust *trust, Str value);
-/* Called when a connection is established: continues operations that waited for one. */
+/* Called when a connection is established: continues operations that were waiting for one. */
 void trust_connected(Trust *trust);
 
 /* Called when the server has lost this node's trust report, for example after a restore: reports it

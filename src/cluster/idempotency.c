@@ -1,7 +1,7 @@
-/* A claim is a record under the hash of caller and key, written by the request that gets to
- * execute. It has a lease of IDEMPOTENCY_PENDING_S while the request is in progress, so that a
- * crashed server does not block retries forever; finishing replaces it with the response, which is
- * stored for a day. */
+/* A claim is a record under the hash of caller and key, written by the request that is executed. It
+ * has a lease of IDEMPOTENCY_PENDING_S while the request is in progress, so that a crashed server
+ * does not block retries forever; finishing replaces it with the response, which is stored for a
+ * day. */
 #include "cluster/idempotency.h"
 
 #include <stdlib.h>

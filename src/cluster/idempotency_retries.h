@@ -1,5 +1,5 @@
-/* Results of claims that could not be written yet because the store had no space. They are retried,
- * so that a repeated request is not considered in progress. Loop thread only. */
+/* Results of claims that have not been written yet because the store had no space. They are
+ * retried, so that a repeated request is not considered in progress. Loop thread only. */
 #pragma once
 
 #include "cluster/idempotency.h"

@@ -86,7 +86,7 @@ static const StateEntry *entry_of(const Leader *leader)
     return state_find(leader->options.cluster_store.state, leader->key);
 }
 
-/* The reason why this server no longer leads; NULL if it leads. */
+/* Why this server no longer leads; NULL if it leads. */
 static const char *lost_reason(const Leader *leader)
 {
     const StateEntry *entry = entry_of(leader);

@@ -213,7 +213,7 @@ static bool is_behind(const State *state)
     return has(state, PROBLEM_READING) || has(state, PROBLEM_SILENT);
 }
 
-/* The reason why the copy is stale; NULL if it is current. */
+/* Why the copy is stale; NULL if it is current. */
 static const Error *worst_problem(const State *state)
 {
     for (Problem problem = 0; problem < PROBLEM_COUNT; problem++) {

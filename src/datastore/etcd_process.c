@@ -160,7 +160,7 @@ void etcd_process_free(EtcdProcess *process)
 }
 
 /* The process may exit, and its PID be reused, before it is monitored. So the lock is read again
- * afterwards: it would no longer be held by this PID. */
+ * afterwards: it would no longer be held by that PID. */
 bool etcd_process_find(EtcdProcess *process)
 {
     uint64_t pid, pid_now;

@@ -279,7 +279,7 @@ static bool remove_live_voter(const Plan *plan, uint32_t member_index)
     return choose(plan, MEMBER_MOVE_LEADER, next, plan->removal_reason[member_index]);
 }
 
-/* A healthy voter that should be removed; the leader only if there is no other. */
+/* A healthy voter that should be removed; the leader only if there is no other voter to remove. */
 static uint32_t find_surplus_voter(const Plan *plan)
 {
     uint32_t best = NONE;

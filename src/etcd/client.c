@@ -42,7 +42,7 @@ struct EtcdCall {
     void *context;
 };
 
-/* A connection. The client uses one; previous connections only complete their pending calls. */
+/* A connection. The client uses one; earlier connections only complete their pending calls. */
 struct Link {
     EtcdClient *client;
     Link *next;

@@ -18,8 +18,9 @@ typedef struct EtcdStoreOptions {
     StoreSettings settings;
 } EtcdStoreOptions;
 
-/* Never fails: calls wait for a connection as they wait for a response, with the same timeout.
- * While no member responds, reads and writes that were not sent fail with ERROR_UNAVAILABLE. */
+/* Never fails: calls wait for a connection in the same way as for a response, with the same
+ * timeout. While no member is responding, reads and writes that were not sent fail with
+ * ERROR_UNAVAILABLE. */
 Store *etcd_store_open(Loop *loop, const EtcdStoreOptions *options);
 /* Of a store that etcd_store_open has returned: its members are somewhere else now. */
 void etcd_store_set_endpoints(Store *base, const Address *endpoints, uint32_t count);

@@ -6,7 +6,7 @@
  * for all such watches. Nothing is buffered for a watch but its position.
  *
  * A stream starts one revision early: etcd refuses to start before the compacted revision, but at
- * this revision it silently lacks deleted keys. */
+ * this revision it silently omits deleted keys. */
 #include <stddef.h>
 #include <stdlib.h>
 

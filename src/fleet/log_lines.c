@@ -111,7 +111,7 @@ bool log_sender_check(LogSender *sender, Str line, uint64_t expected, RunEventLi
     return check_node(sender, out, value, err);
 }
 
-/* The line has the name of the node already, so it is removed from the event. */
+/* The line already contains the name of the node, so it is removed from the event. */
 void log_sender_put(const LogSender *sender, const RunEventLine *event, Buf *out)
 {
     Str text = event->text, member = node_member(sender);

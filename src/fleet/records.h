@@ -92,7 +92,7 @@ typedef struct StepCounts {
 
 typedef struct NodeResult {
     NodeOutcome outcome;
-    Str reason; /* the reason why it waits, was skipped, or was canceled */
+    Str reason; /* why it is waiting, was skipped, or was canceled */
     StepCounts counts;
     Str step;         /* the first step that failed */
     Str code, error;  /* of that failure: "E0601", and its message in one line */

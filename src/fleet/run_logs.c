@@ -185,7 +185,7 @@ static void log_free(RunLog *log)
     free(log);
 }
 
-/* After a failed sync, the page cache may have data that is not on disk. */
+/* After a failed sync, the page cache may contain data that is not on disk. */
 static bool drop_unwritten(RunLog *log, Error *err)
 {
     return log->file.size <= log->synced || append_file_truncate(&log->file, log->synced, err);
@@ -206,7 +206,7 @@ static void close_oldest(RunLogs *logs)
         RunLog *log = *oldest;
         Error ignored;
         if (log->is_unwritten && !drop_unwritten(log, &ignored)) {
-            return; /* as above: it must not be read as if it were stored */
+            return; /* as above: it must not be read as if it were on disk */
         }
         *oldest = log->next;
         log_free(log);

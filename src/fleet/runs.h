@@ -19,7 +19,7 @@ typedef struct RunTarget {
 typedef struct RunEntry {
     Str id;
     FleetRun record;                     /* only the ID if it is unreadable */
-    Str error;                           /* the reason why it is unreadable; otherwise empty */
+    Str error;                           /* why it is unreadable; otherwise empty */
     int64_t revision;                    /* of the record's last change */
     RunTarget *targets;                  /* parallel to record.targets */
     uint32_t counts[NODE_OUTCOME_COUNT]; /* targets by outcome; others have no result */

@@ -177,7 +177,7 @@ static bool issue(const Attempt *attempt, Arena *arena, JoinInputs *inputs, bool
     if (is_repeated) {
         *node = inputs->node;
     } else {
-        /* A new node of this name inherits nothing from an earlier one. */
+        /* A new node with this name inherits nothing from an earlier one. */
         *node = (NodeRecord){ .joined_ms = inputs->facts.now_ms, .labels = value_missing() };
         snprintf(node->name, sizeof node->name, "%s", request->name);
         if (!enrollment_make(node->enrollment, err)) {

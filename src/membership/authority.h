@@ -26,7 +26,7 @@ typedef struct AuthorityEvents {
     void (*changed)(void *context); /* the signing CA or the trusted CAs have changed */
     /* Called on a fatal error. */
     void (*failed)(void *context, const Error *err);
-    /* Whether all certificates of this server are from this CA. */
+    /* Whether all of this server's certificates are from this CA. */
     bool (*certificates_issued_by)(void *context, const Pin *ca);
     /* The key of a CA that the store names is missing here, but another server may have it; see
      * authority_files_changed(). May be NULL. */
@@ -68,9 +68,8 @@ void authority_files_changed(Authority *authority);
 /* --- Rotation -------------------------------------------------------------------------------- */
 
 const Rotation *authority_rotation(const Authority *authority);
-/* The reason why the stored record cannot be read and how to repair it, or which CA it names
- * that is missing here. The CAs of this server work, but cannot be rotated. NULL if there is no
- * problem. */
+/* Why the stored record cannot be read and how to repair it, or which CA it names that is missing
+ * here. The CAs of this server work, but cannot be rotated. NULL if there is no problem. */
 const char *authority_unreadable(const Authority *authority);
 /* The nodes that the rotation waits for, as of the last check. */
 const RotationWait *authority_waits(const Authority *authority, uint32_t *count);

@@ -17,7 +17,8 @@ typedef void CertifyDone(void *context, const Certified *certified, const Error 
 
 /* Issues the next certificate of a node that has presented the one with this serial number: same
  * name, same enrollment, possibly a new key. ERROR_DENIED if it is no longer a node, or that
- * certificate is revoked or from an earlier enrollment; ERROR_INVALID for an invalid request. */
+ * certificate has been revoked or is from an earlier enrollment; ERROR_INVALID for an invalid
+ * request. */
 void certify_renew(const CertifySettings *settings, Str name, Str serial, Str csr,
                    CertifyDone *done, void *context);
 /* Admits a machine to the cluster by its certificate request. ERROR_CONFLICT if the name exists. */

@@ -19,7 +19,7 @@ enum {
 typedef struct PendingEntry {
     PendingRecord record;
     int64_t revision; /* of its last change */
-    /* the reason why the record is unreadable (only the name is set then); otherwise empty */
+    /* why the record is unreadable (only the name is set then); otherwise empty */
     Str error;
 } PendingEntry;
 

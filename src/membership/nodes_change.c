@@ -329,7 +329,7 @@ static bool decide_remove(const NodeChange *request, Change *change, Error *err)
             change_delete(change, change_key(change, removed_keys[i]));
         }
     }
-    /* The next node of this name inherits nothing: remaining data is deleted in small steps
+    /* The next node with this name inherits nothing: remaining data is deleted in small steps
      * (node_sweep.h). */
     Arena *arena = change_arena(change);
     Str name = str_from_c(request->name), prefix = request->base.cluster_store.prefix;

@@ -15,7 +15,7 @@ enum {
 typedef struct RosterNode {
     NodeRecord record;                  /* only the name is set if unreadable */
     int64_t revision;                   /* of the record's last change */
-    Str error;                          /* the reason why it is unreadable; otherwise empty */
+    Str error;                          /* why it is unreadable; otherwise empty */
     bool is_alive;                      /* it has a session with a server */
     int64_t since_ms;                   /* start of the session or silence; 0: unknown */
     const StateEntry *silence;          /* record of its current or an earlier silence; or NULL */

@@ -15,7 +15,7 @@ enum {
 typedef struct ServerEntry {
     ServerRecord record; /* only the name is set if it is unreadable */
     int64_t revision;    /* of its last change */
-    Str error;           /* the reason why it is unreadable; otherwise empty */
+    Str error;           /* why it is unreadable; otherwise empty */
 } ServerEntry;
 
 typedef struct ServersListing {

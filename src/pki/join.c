@@ -60,7 +60,7 @@ static const RecordField message_fields[] = {
     { "nonce", RECORD_TEXT, RECORD_CHARS_AT(JoinMessage, request.nonce), .is_required = true,
       .check_text = check_nonce, .help = "random number of the request" },
     { "time_ms", RECORD_INT, RECORD_INT_AT(JoinMessage, request.time_ms), .is_required = true,
-      .help = "time of the machine" },
+      .help = "time on the machine's clock" },
     { "proof", RECORD_TEXT, RECORD_STR_AT(JoinMessage, proof), .is_required = true,
       .help = "signature with the key of the machine" },
     { "token", RECORD_OBJECT, RECORD_STRUCT_AT(JoinMessage, token, TokenProof, token_fields),
@@ -237,10 +237,11 @@ bool join_clocks_check(int64_t server_ms, int64_t joiner_ms, int64_t max_ms, Err
     duration_text(apart, difference, sizeof difference);
     duration_text((uint64_t)max_ms, allowed, sizeof allowed);
     Str server = utc_text(&arena, server_ms), joiner = utc_text(&arena, joiner_ms);
-    return error_set(err, ERROR_DENIED,
-                     "the clocks differ by %s, more than the allowed %s: the server has %" STR_FMT
-                     ", the joining machine %" STR_FMT,
-                     difference, allowed, STR_ARG(server), STR_ARG(joiner));
+    return error_set(
+        err, ERROR_DENIED,
+        "the clocks differ by %s, more than the allowed %s: the server's clock reads %" STR_FMT
+        ", the joining machine's %" STR_FMT,
+        difference, allowed, STR_ARG(server), STR_ARG(joiner));
 }
 
 static void reject(JoinVerdict *out, JoinReason reason, const char *text)
@@ -311,7 +312,7 @@ void join_decide(const JoinRequest *request, const JoinFacts *facts, JoinVerdict
         reject(out, JOIN_REASON_CLOCK, err.text);
         return;
     }
-    /* After that time, the clock check rejects the request without the nonce. */
+    /* After that time, the clock check rejects the request even if the nonce was forgotten. */
     int64_t last = INT64_MAX - skew - 1;
     out->remember_until_ms = (request->time_ms < last ? request->time_ms : last) + skew + 1;
     if (facts->nonce_seen) {

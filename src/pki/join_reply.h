@@ -7,7 +7,7 @@
 typedef struct JoinReply {
     char nonce[JOIN_NONCE_TEXT + 1]; /* nonce of the request */
     JoinResult result;
-    JoinReason reason; /* the same for an unknown token and a wrong one */
+    JoinReason reason; /* the same for an unknown token as for a wrong one */
     char text[JOIN_TEXT_MAX];
     int64_t time_ms; /* by the server's clock */
     /* the following fields are set only if the machine is admitted */

@@ -17,7 +17,7 @@
 #define SERVER_STORE  "store"
 #define SERVER_LOCK   "server.lock" /* held by the process of a server whose store is in etcd */
 #define SERVER_SOCKET "api.sock"    /* in SERVER_DIRECTORY, but in the run directory */
-/* in the run directory too: the reason why the last server exited, in one line */
+/* in the run directory too: why the last server exited, in one line */
 #define SERVER_FAILURE "failure"
 
 typedef struct ClusterSpec {

@@ -247,7 +247,8 @@ static bool write_files(ServerJoin *join, Error *err)
     return true;
 }
 
-/* The certificate of the member that will be added for this server, and where the others are. */
+/* The certificate of the member that will be added for this server, and the addresses of the
+ * others. */
 static bool prepare_etcd(ServerJoin *join, Error *err)
 {
     const ClusterSetup *setup = &join->setup;

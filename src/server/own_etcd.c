@@ -60,7 +60,7 @@ static Str peer_url(Arena *arena, Str address)
 }
 
 /* Those that have a member come first, then those that were added first: so the choice does not
- * change when a server is added, or is silent for a while. */
+ * change when a server is added, or has been silent for a while. */
 static bool is_before(const ServerRecord *a, const ServerRecord *b)
 {
     bool a_has = a->etcd_member[0] != '\0', b_has = b->etcd_member[0] != '\0';
@@ -90,7 +90,7 @@ static uint32_t count_wanted(const ServersListing *listing)
     return odd < VOTERS_MAX ? odd : VOTERS_MAX;
 }
 
-/* With a record that cannot be read, nothing is changed: its server might have a member. */
+/* If a record cannot be read, nothing is changed: its server might have a member. */
 static uint32_t list_servers(void *context, MemberServer *out)
 {
     OwnEtcd *etcd = context;
@@ -255,7 +255,7 @@ static void update_endpoints(OwnEtcd *etcd)
     etcd->endpoints = endpoints;
 }
 
-/* Those that the store was opened with. */
+/* The endpoints that the store was opened with. */
 static void read_endpoints(OwnEtcd *etcd)
 {
     AUTO_CLEAR(Arena) arena;

@@ -31,7 +31,7 @@ MUST_CHECK bool cluster_accept_loss(Arena *arena, const char *state_dir, StoreAc
                                     Error *err);
 
 typedef struct RepairedRecord {
-    Str why;          /* the reason why it was unreadable */
+    Str why;          /* why it was unreadable */
     Str saved;        /* file with the previous value */
     int64_t revision; /* revision of the restored value; 0: deleted */
 } RepairedRecord;

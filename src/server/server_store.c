@@ -111,7 +111,7 @@ void server_store_reload(ServerStore *store)
 
 /* --- Opening --------------------------------------------------------------------------------- */
 
-/* Those of the settings; with an own member, also those of the others. */
+/* Those of the settings; with its own member, also those of the others. */
 static bool find_endpoints(Arena *arena, const ServerStore *store, Str *out, uint32_t *count,
                            Error *err)
 {

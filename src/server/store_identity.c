@@ -12,7 +12,7 @@ enum {
     OP_ID,
     OP_NODE,
     OP_COUNT,
-    ID_SHOWN = 40, /* number of bytes of an ID that are shown in messages */
+    ID_SHOWN = 40, /* number of bytes of an ID that messages show */
 };
 
 #define LOCATION "%s/" SERVER_DIRECTORY "/" SERVER_STORE

@@ -84,8 +84,8 @@ uint32_t git_sources_list(Arena *arena, const State *state, Str prefix, GitSourc
 typedef struct GitSourceStatus {
     Str commit; /* newest fetched commit; empty: none yet */
     Str author, subject;
-    Str rejection; /* the reason why this commit is not part of the site; empty: it is */
-    Str error;     /* the reason why the repository cannot be fetched; empty: it can */
+    Str rejection; /* why this commit is not part of the site; empty: it is */
+    Str error;     /* why the repository cannot be fetched; empty: it can */
     Str held;   /* why its version is not the current one; empty if it is or was the current one */
     Str pinned; /* the pinned version that is the reason; empty if no pin is the reason */
     Str branch, url; /* the default branch when this repository was first fetched; empty: unknown */

@@ -248,7 +248,7 @@ void git_contents_clear(GitContents *contents)
     buf_clear(&contents->chunk);
 }
 
-/* Used instead of content that git itself does not have. */
+/* Used instead of content that is not in git itself. */
 #define LFS_POINTER STR("version https://git-lfs.github.com/spec/")
 
 static bool end_chunk(GitContents *contents, ManifestFile *file, Error *err)

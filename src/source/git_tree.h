@@ -19,8 +19,7 @@ typedef struct GitTree {
     uint32_t references;
     Str commit, author, subject;
     Str branch; /* that it was fetched from */
-    /* The reason why the commit cannot be part of a site, in which case it has no files. Empty: it
-     * can. */
+    /* Why the commit cannot be part of a site, in which case it has no files. Empty: it can. */
     Str rejection;
     Manifest files;   /* paths are relative to the repository */
     Str *objects;     /* hash of each file's object in git */

@@ -58,9 +58,9 @@ bool manifest_path_check(Str path, Error *err)
     return true;
 }
 
-/* ".." after another component could leave the tree if that component is a link itself: the target
- * would depend on other links. At the start it only goes up from the link's own directory, which is
- * not a link. */
+/* ".." after another component could point outside the tree if that component is a link itself: the
+ * target would depend on other links. At the start it only goes up from the link's own directory,
+ * which is not a link. */
 bool manifest_link_check(Str path, Str target, Error *err)
 {
     Str rest = target, name;

@@ -12,9 +12,9 @@ typedef struct SiteBuild SiteBuild;
 
 typedef struct SiteBuildResult {
     Str version, manifest; /* empty: there is no version */
-    /* the reason why the site is not valid, with file and line if known; empty: it is valid */
+    /* why the site is not valid, with file and line if known; empty: it is valid */
     Str rejection;
-    Str held; /* the reason why the version was not made current; empty: it was */
+    Str held; /* why the version was not made current; empty: it was */
 } SiteBuildResult;
 
 /* `result` is valid during the call; NULL if it could not be determined, for the reason in

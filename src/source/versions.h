@@ -37,7 +37,7 @@ DEFINE_AUTO(Versions, versions_free)
 /* --- Blobs ------------------------------------------------------------------------------------ */
 
 /* Returns the blobs, which other threads may use until the versions are freed. Fails with the
- * reason why their directory could not be created. */
+ * reason if their directory could not be created. */
 MUST_CHECK bool versions_blob_store(Versions *versions, BlobStore **out, Error *err);
 
 /* `done` is called once, in a later iteration; `err` is NULL on success. `owner` identifies the

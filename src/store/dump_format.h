@@ -8,8 +8,9 @@
  *
  * Integers are big-endian. `content` is the SHA-256 of all records in hexadecimal: it matches if
  * and only if two stores have the same keys and values. `digest` is the SHA-256 of everything
- * before the first record, the count and `content`, so that it covers every byte. Revisions of keys
- * are not included, because no store can be told which ones to assign; neither is the history.
+ * before the first record, the count and `content`, so that it covers every byte. The revisions of
+ * keys are not included, because no store can be told which ones to assign, and the history is not
+ * included either.
  *
  * In place of a record there may be 'x' length:2 text: the writer failed, for this reason. */
 #pragma once

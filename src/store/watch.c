@@ -1,6 +1,6 @@
 /* Watches. One that is up to date costs nothing until a change in its range is made; events come
  * from the recent changes in memory. One that is behind, because it started in the past or used up
- * its window, is served from there if they reach back far enough, otherwise from the log, which the
+ * its window, is served from there if they go back far enough, otherwise from the log, which the
  * reader thread reads in batches. Nothing is buffered for a watch but its position. */
 #include <stddef.h>
 #include <stdlib.h>

@@ -133,10 +133,11 @@ static void both_clocks_are_shown_if_they_differ(void **state)
     joiner.facts.now_ms = NOW_MS + 2 * HOUR + 5 * 60000;
     assert_verdict(
         &joiner, JOIN_REFUSED, JOIN_REASON_CLOCK,
-        "the clocks differ by 2 h 5 min, more than the allowed 5 min 0 s: the server has "
-        "2027-01-15T10:05:00Z, the joining machine 2027-01-15T08:00:00Z");
+        "the clocks differ by 2 h 5 min, more than the allowed 5 min 0 s: the server's clock reads "
+        "2027-01-15T10:05:00Z, the joining machine's 2027-01-15T08:00:00Z");
     joiner.facts.now_ms = NOW_MS - JOIN_SKEW_MS - 1;
-    assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_CLOCK, "the server has 2027-01-15T07:54:59Z");
+    assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_CLOCK,
+                   "the server's clock reads 2027-01-15T07:54:59Z");
     static const int64_t moments[] = { INT64_MIN, -1, 0, INT64_MAX };
     for (size_t i = 0; i < COUNT_OF(moments); i++) {
         joiner.facts.now_ms = NOW_MS;
