@@ -202,7 +202,8 @@ static void invalid_requests_are_rejected(void **state)
     memset(large, '\n', CSR_MAX + 1);
     memcpy(large, request.data, request.len);
     assert_succeeds(csr_read(str_from(large, CSR_MAX), &key, &err));
-    assert_fails(csr_read(str_from(large, CSR_MAX + 1), &key, &err), ERROR_LIMIT, "longer than 8192");
+    assert_fails(csr_read(str_from(large, CSR_MAX + 1), &key, &err), ERROR_LIMIT,
+                 "longer than 8192");
 }
 
 int main(void)
