@@ -130,7 +130,7 @@ def give_shell(tmp_path):
         ("file.directory: [{name: /nowhere/a/b}]", "/nowhere is a symlink that does not point to a directory"),
         ("file.symlink: [{name: /d/a}, {target: x}, {parents: false}]", "directory '/d' does not exist"),
         ("file.symlink: [{name: /file/a}, {target: x}]", "/file is a file, not a directory"),
-        ('file.symlink: [{name: /a}, {target: "{{ \'a\' * 5000 }}"}]', "has 5000 bytes; the maximum is 4095"),
+        ('file.symlink: [{name: /a}, {target: "{{ \'a\' * 5000 }}"}]', "is 5000 bytes long; the maximum is 4095"),
         ("file.managed: [{name: /a}, {content: x}, {validate: test -s %s}]",
          "validate: program '/bin/sh' not found"),
         ("cmd.run: [{cmd: ['', x]}]", "the name of the program is empty"),
