@@ -238,4 +238,4 @@ def test_different_clocks_are_shown_on_both_sides(running, web, shifted, seconds
     assert "the clocks differ" in done.stderr
     for text in (done.stderr, running.server.wait_for_log("the clocks differ by 2 h")):
         assert "the clocks differ by 2 h 0 min" in text
-        assert "the server has 20" in text and "the joining machine 20" in text
+        assert "the server's clock reads 20" in text and "the joining machine's 20" in text
