@@ -58,7 +58,7 @@ def test_an_upgrade_started_by_the_agent_completes(installed, root):
     assert upgrade.poll() is None
     assert host.run("dpkg-query -W -f '${Status} ${Version}' eden").out == f"install ok installed {NEXT}"
     # A process started by the agent still runs, so the agent stays.
-    host.wait_for("journalctl -u eden | grep -q 'restarts when its child processes have exited'", what="its word")
+    host.wait_for("journalctl -u eden | grep -q 'will restart when its child processes have exited'", what="its word")
     assert {unit: show(host, unit, "MainPID") for unit in old} == old
     host.run("echo finished > /tmp/more")
     assert upgrade.wait(30) == 0

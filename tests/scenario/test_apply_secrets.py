@@ -203,7 +203,7 @@ def test_a_message_does_not_cut_a_secret(eden, tmp_path):
     steps = [{"name": f"step {i}", **step} for i, step in enumerate(steps)]
     (tmp_path / "steps.yaml").write_text(json.dumps({"steps": steps}))
     done = eden("apply", "steps.yaml", "--root", "root", "--state-dir", "state", "-v", "vars.yaml")
-    assert done.returncode == 1 and done.stdout.count("bytes; the maximum is") == 3, done.stdout
+    assert done.returncode == 1 and done.stdout.count("bytes long; the maximum is") == 3, done.stdout
     assert "c4n4ry" not in done.stdout + done.stderr
 
 

@@ -201,7 +201,7 @@ def test_a_changed_file_is_detected_with_its_line(filled):
     good = path.read_text()
     lines = good.splitlines(keepends=True)
     for changed, response in (
-            (good.replace('"sequence":17,', '"sequence":17 ,'), "line 18: the entry does not have the format"),
+            (good.replace('"sequence":17,', '"sequence":17 ,'), "line 18: the entry is not in the log's format"),
             ("".join([*lines[:30], lines[30].replace("Config", "Node"), *lines[31:]]),
              "line 31: the entry was changed"),
             ("".join(lines[:50] + lines[51:]), "line 51: the entry has number 51"),

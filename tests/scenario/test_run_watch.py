@@ -154,7 +154,7 @@ def test_a_node_that_is_lost_in_the_middle_is_silent(fleet):
     read_until(watch.stderr, "web#first  2/2")
     fleet.machines["web2"].agent.kill()
     read_until(watch.stderr, "silent  web2: its session ended while it executed the run; its last "
-               "event is of step 'web#second'; waiting for it until 2")
+               "event is from step 'web#second'; waiting for it until 2")
     fleet.call("nodes", "remove", "web2", "--yes", "--reason", "test")
     gates["web1"].open()
     out, _ = watch.communicate(timeout=60)

@@ -6,7 +6,6 @@
 #include "syncs.h"
 #include "sys/directory.h"
 #include "sys/file.h"
-#include "sys/file_stream.h"
 
 static Str read_back(Scratch *scratch, const char *name)
 {
