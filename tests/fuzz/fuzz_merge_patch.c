@@ -8,9 +8,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* A patch is inserted into an object, which is one level deeper. */
 static bool read(Arena *arena, Str text, Value *out)
 {
-    const JsonOptions options = { .limits = { .size = 1 << 14, .depth = 40, .nodes = 1000 } };
+    const JsonOptions options = {
+        .limits = { .size = 1 << 14, .depth = OBJECT_DEPTH_MAX - 1, .nodes = 1000 }
+    };
     Error err;
     return json_parse_text(arena, text, &options, out, &err);
 }
@@ -117,7 +120,9 @@ static Value patched(Arena *arena, Value spec, Str patch)
     Error err;
     buf_put_format(&body, "{\"spec\":%" STR_FMT "}", STR_ARG(patch));
     bool ok = object_body_read(arena, kinds[0], buf_str(&body), &sent, &problems, &err);
-    BUG_IF(!ok);
+    if (!ok) {
+        BUG("%s", err.text);
+    }
     object_draft(arena, kinds[0], &sent, true, &present, &made, &problems);
     return made.spec;
 }

@@ -401,8 +401,11 @@ static const Line *find_neighbor(const Ini *ini, uint32_t pos)
  * it would continue that option's value, and no less than what follows. */
 static Str indent_for(const Ini *ini, uint32_t pos, Str indent)
 {
-    for (uint32_t i = pos; i > 0 && str_trim(ini->lines.items[i - 1].text).len > 0; i--) {
+    for (uint32_t i = pos; i > 0; i--) {
         const Line *above = &ini->lines.items[i - 1];
+        if (above->kind != LINE_CONTINUATION && str_trim(above->text).len == 0) {
+            break; /* an empty line ends a value, unless a backslash continues it there */
+        }
         if (above->kind == LINE_OPTION) {
             indent = above->indent < indent.len ? str_slice(above->text, 0, above->indent) : indent;
             break;
