@@ -192,29 +192,29 @@ static void comments_between_continuation_lines_belong_to_the_value(void **state
 
 static void unusual_texts_are_preserved(void **state)
 {
-    CHECK({ "[a]\r\nx=1\r\n", SET("a", "x", "2"), "[a]\r\nx=2\r\n" },
-          /* An indented section would become a continuation line of the value above it. */
-          { "[a]\n [b]\n", SET("a", "y", "2"), "[a]\n y = 2\n [b]\n" },
-          { "[a]\n# c\n  [b]\n", SET("a", "y", "2"), "[a]\n  y = 2\n# c\n  [b]\n" },
-          { "[a]\r\nx=1\r\n", SET("a", "y", "2"), "[a]\r\nx=1\r\ny=2\r\n" },
-          { "[a]\r\n", SET("b", "y", "2"), "[a]\r\n\r\n[b]\r\ny = 2\r\n" },
-          { "\xef\xbb\xbf[a]\nx=1\n", SET("a", "x", "2"), "\xef\xbb\xbf[a]\nx=2\n" },
-          { "\xef\xbb\xbf[a]\n", SET("", "x", "2"), "\xef\xbb\xbfx = 2\n\n[a]\n" },
-          { "\xef\xbb\xbfx=1\n", GONE("", "x"), "\xef\xbb\xbf" },
-          { "x=1\n\xef\xbb\xbfx=2\n", GONE("", "x"), "\n\xef\xbb\xbfx=2\n" },
-          { "[ a ]  ; the first\nx=1\n", SET("a", "x", "2"), "[ a ]  ; the first\nx=2\n" },
-          { "[a]b]\nx=1\n", SET("a]b", "x", "2"), "[a]b]\nx=2\n" },
-          { "[a]\n#y=1\n p\nx=1\n", SET("a", "y", "2"), "[a]\n#y=1\n y=2\n p\nx=1\n" },
-          { "[a]\nx=1\\\n", SET("a", "y", "2"), "[a]\nx=1\\\n\ny=2\n" },
-          { "p\nx=1\n[a]\n q=1\ny=1\\\n\n", SET("a", "z", "2"),
-            "p\nx=1\n[a]\n q=1\ny=1\\\n\nz=2\n" },
-          { " x=1\n[a]\ny\\\n\n", SET("a", "z", "2"), " x=1\n[a]\ny\\\n\nz=2\n" },
-          { "[a\nx=1\n", SET("", "x", "2"), "[a\nx=2\n" },
-          { "[]\nx=1\n", SET("", "x", "2"), "[]\nx=2\n" },
-          { "\n\n\n", SET("", "x", "2"), "\n\n\nx = 2\n" },
-          { "=\n= 1\n", SET("", "x", "2"), "=\n= 1\nx= 2\n" },
-          { "[a]\nx=\xff\xfe\n", SET("a", "x", "2"), "[a]\nx=2\n" },
-          { " \t\n[a]\n\\\nx=1\n", SET("a", "x", "2"), " \t\n[a]\n\\\nx=1\nx = 2\n" });
+    CHECK(
+        { "[a]\r\nx=1\r\n", SET("a", "x", "2"), "[a]\r\nx=2\r\n" },
+        /* An indented section would become a continuation line of the value above it. */
+        { "[a]\n [b]\n", SET("a", "y", "2"), "[a]\n y = 2\n [b]\n" },
+        { "[a]\n# c\n  [b]\n", SET("a", "y", "2"), "[a]\n  y = 2\n# c\n  [b]\n" },
+        { "[a]\r\nx=1\r\n", SET("a", "y", "2"), "[a]\r\nx=1\r\ny=2\r\n" },
+        { "[a]\r\n", SET("b", "y", "2"), "[a]\r\n\r\n[b]\r\ny = 2\r\n" },
+        { "\xef\xbb\xbf[a]\nx=1\n", SET("a", "x", "2"), "\xef\xbb\xbf[a]\nx=2\n" },
+        { "\xef\xbb\xbf[a]\n", SET("", "x", "2"), "\xef\xbb\xbfx = 2\n\n[a]\n" },
+        { "\xef\xbb\xbfx=1\n", GONE("", "x"), "\xef\xbb\xbf" },
+        { "x=1\n\xef\xbb\xbfx=2\n", GONE("", "x"), "\n\xef\xbb\xbfx=2\n" },
+        { "[ a ]  ; the first\nx=1\n", SET("a", "x", "2"), "[ a ]  ; the first\nx=2\n" },
+        { "[a]b]\nx=1\n", SET("a]b", "x", "2"), "[a]b]\nx=2\n" },
+        { "[a]\n#y=1\n p\nx=1\n", SET("a", "y", "2"), "[a]\n#y=1\n y=2\n p\nx=1\n" },
+        { "[a]\nx=1\\\n", SET("a", "y", "2"), "[a]\nx=1\\\n\ny=2\n" },
+        { "p\nx=1\n[a]\n q=1\ny=1\\\n\n", SET("a", "z", "2"), "p\nx=1\n[a]\n q=1\ny=1\\\n\nz=2\n" },
+        { " x=1\n[a]\ny\\\n\n", SET("a", "z", "2"), " x=1\n[a]\ny\\\n\nz=2\n" },
+        { "[a\nx=1\n", SET("", "x", "2"), "[a\nx=2\n" },
+        { "[]\nx=1\n", SET("", "x", "2"), "[]\nx=2\n" },
+        { "\n\n\n", SET("", "x", "2"), "\n\n\nx = 2\n" },
+        { "=\n= 1\n", SET("", "x", "2"), "=\n= 1\nx= 2\n" },
+        { "[a]\nx=\xff\xfe\n", SET("a", "x", "2"), "[a]\nx=2\n" },
+        { " \t\n[a]\n\\\nx=1\n", SET("a", "x", "2"), " \t\n[a]\n\\\nx=1\nx = 2\n" });
 }
 
 static void unrepresentable_values_are_rejected(void **state)
