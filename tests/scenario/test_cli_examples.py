@@ -10,6 +10,7 @@ import subprocess
 import machines
 import api_client
 import cluster_world
+import etcd
 import pytest
 
 FILES = {
@@ -140,6 +141,10 @@ def joins(command):
 
 def backs_up(command):
     return command.startswith("eden backup")
+
+
+def runs_etcd(command):
+    return command.startswith("eden init") and "--store etcd" in command
 
 
 def is_remote(command):
@@ -295,9 +300,18 @@ def test_the_example_of_a_daemon_works(cluster, command):
     assert daemon.stop() == 0
 
 
+@pytest.mark.parametrize("command", filter(lambda each: runs_etcd(each.values[0]), examples()))
+def test_the_example_of_a_server_with_etcd_works(eden, tmp_path, command):
+    words = ["127.64.1.5" if word == "10.0.0.5" else word for word in shlex.split(command)[1:]]
+    done = eden(*words, "--state-dir", tmp_path / "state", "--user", "root",
+                env={"PATH": f"{etcd.PROGRAM.parent}:/usr/bin:/bin"})
+    assert done.returncode == 0, done.stderr
+    assert "127.64.1.5" in done.stdout
+
+
 @pytest.mark.parametrize("command", filter(
     lambda each: not any(has(each.values[0]) for has in (is_daemon, joins, backs_up, is_remote, is_cluster,
-                                                         acts_on_nodes)),
+                                                         acts_on_nodes, runs_etcd)),
     examples()))
 def test_the_example_works(eden_path, tmp_path, command, request):
     for name, text in FILES.items():
