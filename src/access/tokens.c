@@ -117,7 +117,7 @@ const CredentialRecords api_token_records = {
 
 typedef struct TokenCreation {
     Token token;
-    ApiTokenRecord record; /* of a join token, the first part is used */
+    ApiTokenRecord record; /* for a join token, only the first part is used */
     TokenCreated *done;
     void *context;
 } TokenCreation;

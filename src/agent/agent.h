@@ -1,4 +1,4 @@
-/* The agent: the daemon of every machine. Starts its parts, and stops them in order. Must run on
+/* The agent: the daemon on every machine. Starts its parts, and stops them in order. Must run on
  * the loop thread, which must be the main thread.
  *
  * On a node it maintains the session with a server (membership.h); after `eden init` it keeps the

@@ -36,7 +36,7 @@ static bool has_member(const DatastoreSupervisor *supervisor)
     return has_file(supervisor, DATASTORE_SETTINGS) && has_file(supervisor, SERVER_SETTINGS);
 }
 
-/* A removed server deletes all of these; one of them alone may only be lost. */
+/* A removed server deletes all of these; if only one is missing, it may just have been lost. */
 static bool is_removed(const DatastoreSupervisor *supervisor)
 {
     return !has_file(supervisor, DATASTORE_SETTINGS) && !has_file(supervisor, SERVER_SETTINGS) &&

@@ -22,5 +22,5 @@ DEFINE_AUTO(DatastoreSupervisor, datastore_supervisor_free)
 void datastore_supervisor_check(DatastoreSupervisor *supervisor);
 /* The process id of etcd; 0: it is not running. */
 int64_t datastore_supervisor_pid(const DatastoreSupervisor *supervisor);
-/* Appends an object "datastore" of the status; nothing if there is no member. */
+/* Appends the status's "datastore" object; nothing if there is no member. */
 void datastore_supervisor_print(const DatastoreSupervisor *supervisor, Buf *out);

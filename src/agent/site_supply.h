@@ -18,12 +18,12 @@ MUST_CHECK bool site_supply_open(const SiteCacheOptions *options, SiteSupply **o
 void site_supply_close(SiteSupply *supply);
 DEFINE_AUTO(SiteSupply, site_supply_close)
 
-/* Directories, valid during the call. `path` is NULL with an error; `servers` is NULL if templates
+/* Directories, valid during the call. `path` is NULL on error; `servers` is NULL if templates
  * use no list of nodes, or the server is too old to provide one. */
 typedef void SiteSupplyDone(void *context, const char *path, const char *servers, const Error *err);
 
 /* Calls `done` once, in a later iteration. The directories are retained until
- * SITE_VERSIONS_RETAINED others were fetched after them. The list of nodes is the current one:
+ * SITE_VERSIONS_RETAINED others have been fetched after them. The list of nodes is the current one:
  * without a connection this fails with ERROR_UNAVAILABLE. */
 void site_supply_fetch(SiteSupply *supply, Str manifest, Str version, SiteSupplyDone *done,
                        void *context);

@@ -14,7 +14,7 @@
 
 enum {
     POLL_MAX_MS = 10 * 60 * 1000, /* the clock may be set in the meantime */
-    /* interval of checks without a connection; trust_connected usually comes first */
+    /* interval between checks while disconnected; trust_connected usually comes first */
     UNCONNECTED_MS = 60 * 1000,
     RETRY_MS = 5000, /* delay after the disk or the outbox failed */
     CALL_MS = 30000,

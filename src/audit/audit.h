@@ -1,9 +1,9 @@
 /* The audit log of the cluster: who requested what, and the result. Loop thread only.
  *
- * Entries are appended to a chain (audit/audit_entry.h) by a transaction on the head key, all
- * waiting ones together. An entry whose `done` has no error is on disk: operations that must not
- * happen without a record start then, and are rejected if it fails. Entries are stored until they
- * are archived (audit/audit_drop.h). */
+ * Entries are appended to a chain (audit/audit_entry.h) in a transaction on the head key; all
+ * waiting entries are written together. An entry whose `done` has no error is on disk: operations
+ * that must not happen without a record start then, and are rejected if it fails. Entries are
+ * stored until they are archived (audit/audit_drop.h). */
 #pragma once
 
 #include "audit/audit_entry.h"
@@ -29,7 +29,7 @@ DEFINE_AUTO(Audit, audit_free)
 typedef void AuditDone(void *context, uint64_t sequence, const Error *err);
 /* Sequence, time and hashes are filled in; the entry is copied. `done` is called exactly once,
  * later or within the call; it may be NULL. ERROR_UNAVAILABLE: it was not written, as far as can be
- * known. */
+ * determined. */
 void audit_append(Audit *audit, const AuditEntry *entry, AuditDone *done, void *context);
 
 /* Operations that any credential can repeat at will. */

@@ -1,7 +1,7 @@
 /* A file of archived audit log entries. Pure.
  *
- *     {"format":"eden.audit-archive/1",...}  the header: the line has AUDIT_ARCHIVE_LINE bytes, so
- *                                            it can be written once the last entry is known
+ *     {"format":"eden.audit-archive/1",...}  the header: the line is AUDIT_ARCHIVE_LINE bytes long,
+ *                                            so it can be written once the last entry is known
  *     {"address":...}                        an entry (audit/audit_entry.h) on each line
  *
  * The chain runs through all of them, and from one file to the next: nothing can be changed without

@@ -72,7 +72,7 @@ typedef struct BackupManifest {
     char version[BACKUP_VERSION_MAX + 1]; /* version of eden that created it */
     int64_t time_ms;
     int64_t revision; /* revision of the store */
-    /* BACKUP_STORE is only set when the entire file was read */
+    /* BACKUP_STORE is set only once the entire file has been read */
     BackupPart parts[BACKUP_PART_COUNT];
 } BackupManifest;
 
@@ -91,8 +91,8 @@ typedef struct BackupLine {
     char digest[SHA256_HEX + 1];
 } BackupLine;
 
-/* `line` has BACKUP_LINE bytes, or fewer at the end of the file. Fails with ERROR_INVALID if it is
- * not a backup, or one of another version. */
+/* `line` is BACKUP_LINE bytes long, or shorter at the end of the file. Fails with ERROR_INVALID if
+ * it is not a backup, or one of another version. */
 MUST_CHECK bool backup_line_read(Str line, BackupLine *out, Error *err);
 /* Reads a manifest of this format. Fails with ERROR_INVALID or ERROR_LIMIT, naming what is
  * wrong. */

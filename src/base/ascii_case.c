@@ -3,17 +3,17 @@
 /* -1 in the bytes from `first` to `last`. */
 static inline Chunk bytes_in_range(Chunk chunk, char first, char last)
 {
-    return (chunk > chunk_all((int8_t)(first - 1))) & (chunk < chunk_all((int8_t)(last + 1)));
+    return (chunk > chunk_splat((int8_t)(first - 1))) & (chunk < chunk_splat((int8_t)(last + 1)));
 }
 
 static inline Chunk lower_chunk(Chunk chunk)
 {
-    return chunk ^ (bytes_in_range(chunk, 'A', 'Z') & chunk_all(0x20));
+    return chunk ^ (bytes_in_range(chunk, 'A', 'Z') & chunk_splat(0x20));
 }
 
 static inline Chunk upper_chunk(Chunk chunk)
 {
-    return chunk ^ (bytes_in_range(chunk, 'a', 'z') & chunk_all(0x20));
+    return chunk ^ (bytes_in_range(chunk, 'a', 'z') & chunk_splat(0x20));
 }
 
 /* Each byte is converted independently, so the last chunk may overlap the one before. */
@@ -53,15 +53,15 @@ bool ascii_copy_upper(Str text, char *out)
  * including the information separators. */
 static inline Chunk word_ends(Chunk chunk)
 {
-    return (chunk == chunk_all('-')) | (chunk == chunk_all('(')) | (chunk == chunk_all('<')) |
-           ((chunk | chunk_all(0x20)) == chunk_all('{')) | bytes_in_range(chunk, '\t', '\r') |
+    return (chunk == chunk_splat('-')) | (chunk == chunk_splat('(')) | (chunk == chunk_splat('<')) |
+           ((chunk | chunk_splat(0x20)) == chunk_splat('{')) | bytes_in_range(chunk, '\t', '\r') |
            bytes_in_range(chunk, 0x1c, ' ');
 }
 
 /* `word_starts`: -1 in the bytes that start a word. */
 static inline Chunk title_chunk(Chunk chunk, Chunk word_starts)
 {
-    Chunk letters = bytes_in_range(chunk | chunk_all(0x20), 'a', 'z') & chunk_all(0x20);
+    Chunk letters = bytes_in_range(chunk | chunk_splat(0x20), 'a', 'z') & chunk_splat(0x20);
     return (chunk | letters) ^ (letters & word_starts);
 }
 

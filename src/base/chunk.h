@@ -25,7 +25,7 @@ static inline size_t chunk_capacity(size_t len)
     return (len + CHUNK_BYTES - 1) & ~(size_t)(CHUNK_BYTES - 1);
 }
 
-static inline Chunk chunk_all(int8_t byte)
+static inline Chunk chunk_splat(int8_t byte)
 {
     return (Chunk){ byte, byte, byte, byte, byte, byte, byte, byte,
                     byte, byte, byte, byte, byte, byte, byte, byte };

@@ -7,7 +7,7 @@
 
 #include "base/str.h"
 
-/* Whether the entire text matches. Takes at most pattern times text steps. */
+/* Whether the entire text matches. Takes at most pattern length x text length steps. */
 bool glob_match(Str pattern, Str text);
 /* Whether it contains a wildcard; without one, glob_match is equality. */
 bool glob_is_pattern(Str pattern);

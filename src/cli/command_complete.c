@@ -1,5 +1,5 @@
-/* eden complete: prints the candidates for an incomplete command line, from the rows of commands,
- * for the scripts of `eden completion`. */
+/* eden complete: prints the candidates for an incomplete command line, from the command table, for
+ * the scripts of `eden completion`. */
 #include "api/kind.h"
 #include "base/bug.h"
 #include "cli/cluster_client.h"
@@ -302,7 +302,7 @@ static WordKind kind_of(const char *name)
             return live[i];
         }
     }
-    BUG("not in the choices of the row");
+    BUG("not one of the argument's choices");
 }
 
 /* Returns the value of --NAME in an incomplete line, given as "--NAME VALUE", "--NAME=VALUE", or as

@@ -103,7 +103,7 @@ static int completion_run(Invocation *invocation)
             return EXIT_OK;
         }
     }
-    BUG("not in the choices of the row");
+    BUG("not one of the argument's choices");
 }
 
 static const Example examples[] = {

@@ -14,7 +14,7 @@
 
 enum {
     GRACE_MS = 5000,         /* for calls in progress at shutdown */
-    CONNECTIONS_MAX = 40000, /* with TLS: two listeners, each with the maximum of its defaults */
+    CONNECTIONS_MAX = 40000, /* with TLS: two listeners, each with its default maximum */
 };
 
 typedef struct ServeProcess {
@@ -171,7 +171,7 @@ static int serve_run(Invocation *invocation)
     if (!prepare_directories(invocation, run_dir, &err)) {
         return daemon_command_fail(invocation, "E0821", &err);
     }
-    privileges_forbid_dumps(); /* switching the user has reset this */
+    privileges_forbid_dumps(); /* switching users resets this */
     if (parent != 0 && !privileges_end_with_parent(parent)) {
         return EXIT_OK; /* the parent process has exited */
     }

@@ -1,5 +1,5 @@
 /* Prints folded changes as text and as Markdown. Markdown is escaped and limited in size, so that
- * it is valid as a comment of a merge request. */
+ * it is valid as a comment on a merge request. */
 #include "cli/fold_print.h"
 
 #include "base/utc.h"
@@ -12,12 +12,12 @@
 enum {
     NAMES_SHOWN = 10,
     NAMES_EXPANDED_MAX = 500,
-    DIFFS_MAX =
-        40 << 10, /* limit for diffs and outputs in Markdown: a comment on GitHub can have 64 KiB */
+    /* limit for diffs and outputs in Markdown: a comment on GitHub can be up to 64 KiB long */
+    DIFFS_MAX = 40 << 10,
     TEXT_MAX = 8 << 10,
     NODES_SHOWN = 100,
     COMMENT_MAX = 65536 - 1024, /* GitHub's limit, minus the line about what was omitted */
-    OTHERS_MAX = 8 << 10,       /* maximum number of other nodes listed */
+    OTHERS_MAX = 8 << 10,       /* bytes reserved for listing other nodes */
 };
 
 /* --- Text ------------------------------------------------------------------------------------- */

@@ -47,7 +47,7 @@ static void end(Change *change, const Error *err)
 {
     Error ignored;
     bool is_unknown = err != NULL && err->kind == ERROR_UNKNOWN;
-    /* Revokes a lease that no key uses; it would occupy a slot until it expires. */
+    /* Revokes a lease that no key uses; it would otherwise occupy a slot until it expires. */
     if (change->lease != 0 && change->written == 0 && !is_unknown) {
         (void)!store_lease_revoke(change->spec.cluster_store.store, change->lease, lease_revoked,
                                   NULL, &ignored);

@@ -1,5 +1,4 @@
-/* Formats the keys of cluster_keys.h. Every function is one pattern of store/keys.h with its
- * parts. */
+/* Formats the keys of cluster_keys.h. Each function fills in one pattern of store/keys.h. */
 #include "cluster/cluster_keys.h"
 
 Str cluster_key_object(Arena *arena, Str prefix, Str kind, Str name)

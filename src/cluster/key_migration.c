@@ -89,7 +89,7 @@ static void written(void *context, const StoreReply *reply, const Error *err)
         fail(moves, err);
         return;
     }
-    /* If a comparison failed, a key has changed meanwhile, so read them again. */
+    /* If a comparison failed, a key has changed in the meantime, so read them again. */
     for (uint32_t i = 0; reply->succeeded && i < reply->op_count; i++) {
         moves->moved += reply->ops[i].kind == STORE_PUT;
     }

@@ -17,7 +17,7 @@
 
 enum {
     RENEW_MS = LEADER_LEASE_S * 1000 / 3,
-    RETRY_MS = 1000, /* delay after a store failure and after losing the leadership */
+    RETRY_MS = 1000, /* delay after a store failure and after losing leadership */
     /* maximum time for the store to revoke the lease, which also expires by itself */
     RESIGN_MS = 2000,
     RECORD_MAX = 4096,
@@ -37,9 +37,9 @@ struct Leader {
     int64_t expires_ms; /* time at which it considers itself deposed */
     int64_t due_ms;     /* time of the next renewal or attempt */
     bool is_pending;    /* a request to the store is pending */
-    bool stops, freed;
-    int64_t stops_ms;  /* latest time for calling `resigned` */
-    LoopRun *resigned; /* NULL if already called, or not resigning */
+    bool is_resigning, freed;
+    int64_t resign_deadline_ms; /* latest time for calling `resigned` */
+    LoopRun *resigned;          /* NULL if already called, or not resigning */
     void *resigned_context;
 };
 
@@ -182,7 +182,8 @@ static void put_done(void *context, const StoreReply *reply, const Error *err)
         return;
     }
     retry_later(leader);
-    if (err == NULL && reply->succeeded && now_of(leader) < leader->expires_ms && !leader->stops) {
+    if (err == NULL && reply->succeeded && now_of(leader) < leader->expires_ms &&
+        !leader->is_resigning) {
         leader->is_leader = true;
         leader->fence.number = reply->revision;
         leader->due_ms = leader->sent_ms + RENEW_MS;
@@ -222,7 +223,7 @@ static void granted(void *context, const StoreLease *lease, const Error *err)
     retry_later(leader);
     leader->expires_ms = leader->sent_ms + LEADER_LEASE_S * 1000 - LEADER_MARGIN_MS;
     leader->lease = err == NULL ? lease->id : 0;
-    if (err == NULL && !leader->stops) {
+    if (err == NULL && !leader->is_resigning) {
         put_key(leader);
     }
     update(leader);
@@ -231,7 +232,7 @@ static void granted(void *context, const StoreLease *lease, const Error *err)
 /* The state reports changes of the leader key. */
 static bool may_campaign(const Leader *leader)
 {
-    return !leader->is_leader && !leader->stops && entry_of(leader) == NULL &&
+    return !leader->is_leader && !leader->is_resigning && entry_of(leader) == NULL &&
            state_age(leader->options.cluster_store.state).stale_since_ms == 0;
 }
 
@@ -274,10 +275,10 @@ static void update(Leader *leader)
         bool renews_first = !leader->is_pending && leader->due_ms < leader->expires_ms;
         set_timer(leader, renews_first ? leader->due_ms : leader->expires_ms);
     } else if (leader->resigned != NULL &&
-               (!leader->is_pending || now_of(leader) >= leader->stops_ms)) {
+               (!leader->is_pending || now_of(leader) >= leader->resign_deadline_ms)) {
         TAKE(leader->resigned)(leader->resigned_context);
     } else if (leader->resigned != NULL) {
-        set_timer(leader, leader->stops_ms);
+        set_timer(leader, leader->resign_deadline_ms);
     } else if (leader->is_pending) {
         return; /* the response calls update() again */
     } else if (may_campaign(leader)) {
@@ -334,11 +335,11 @@ Leader *leader_new(const LeaderOptions *options)
 
 void leader_resign(Leader *leader, LoopRun *done, void *context)
 {
-    BUG_IF(leader->stops);
-    leader->stops = true;
+    BUG_IF(leader->is_resigning);
+    leader->is_resigning = true;
     leader->resigned = done;
     leader->resigned_context = context;
-    leader->stops_ms = now_of(leader) + RESIGN_MS;
+    leader->resign_deadline_ms = now_of(leader) + RESIGN_MS;
     if (leader->is_leader) {
         depose(leader, "the server is stopping");
     }

@@ -23,7 +23,7 @@
 enum {
     CALL_MS = 3000,
     VERSION_TIMEOUT_MS = 30 * 1000,
-    VERSION_CACHE_MS = 60 * 1000, /* for how long a determined version is used */
+    VERSION_CACHE_MS = 60 * 1000, /* how long a detected version is cached */
     VERSION_BYTES = 4096,
     DATA_DEPTH_MAX = 16,
     PATH_SIZE = 320,
@@ -513,7 +513,7 @@ bool local_member_new(const LocalMemberOptions *options, LocalMember **out, Erro
     if (!directory_make(options->path, &directory, err)) {
         return false;
     }
-    /* etcd reaches its data, and the server the marker; other files in it are private. */
+    /* etcd must be able to access its data, and the server the marker; other files are private. */
     if (!directory_set_mode(&directory, 0711, err)) {
         directory_close(&directory);
         return false;

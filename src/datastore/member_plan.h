@@ -11,7 +11,7 @@
  *   - A new member starts as a learner and becomes a voter when it has caught up.
  *   - A dead voter is removed before its replacement is added, because etcd accepts no new members
  *     while a voter is down. A healthy voter is removed after its replacement has been added.
- *   - A leader hands over the leadership before it is removed.
+ *   - A leader hands over leadership before it is removed.
  *   - If an odd number of voters is wanted, the number does not remain even.
  *
  * Timeouts are up to the caller: when a silent server is considered lost, and when a learner
@@ -113,7 +113,7 @@ typedef struct MemberStep {
     MemberReason reason;
     uint64_t member; /* affected member; 0: none */
     uint32_t server; /* index, for MEMBER_ADD, MEMBER_UPDATE and MEMBER_SERVER_NOT_READY */
-    /* The number of voters is even, which tolerates no more failures than one voter less. */
+    /* The number of voters is even, which tolerates no more failures than with one voter fewer. */
     bool is_even;
 } MemberStep;
 

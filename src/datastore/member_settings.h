@@ -21,7 +21,7 @@ enum {
 };
 
 typedef struct MemberSettings {
-    char cluster[CLUSTER_NAME_MAX + 1]; /* of nodes */
+    char cluster[CLUSTER_NAME_MAX + 1]; /* name of the eden cluster, not of etcd's */
     char node[NODE_NAME_MAX + 1];
     Str address; /* IP address that the member listens on, for clients and for other members */
     /* Where members listen for clients, this one included: "10.0.0.5:2379". */

@@ -59,7 +59,7 @@ MUST_CHECK bool dev_cluster_wait(DevCluster *cluster, Error *err);
 /* Like dev_cluster_wait, while a command runs with additional environment variables. `*code` is its
  * exit code; 128 plus the number of the signal that killed it, or of SIGINT if an interrupt did.
  * The command receives the interrupt itself, from the terminal; if it does not exit within ten
- * seconds it is killed, with all its descendants, and immediately after another interrupt. A
+ * seconds it is killed, with all its descendants, or immediately upon another interrupt. A
  * command that has the terminal in raw mode, such as a shell or an editor, is not killed. */
 MUST_CHECK bool dev_cluster_run(DevCluster *cluster, const char *const *argv,
                                 const char *const *variables, int *code, Error *err);

@@ -17,7 +17,7 @@ MUST_CHECK bool dev_directory_create(Arena *arena, uint32_t nodes, DevDirectory 
 /* Creates a cgroup for each node (sys/cgroup.h). */
 MUST_CHECK bool dev_directory_add_groups(DevDirectory *location, Arena *arena, uint32_t nodes,
                                          Error *err);
-/* Removes the directory with its content. */
+/* Removes the directory and its contents. */
 void dev_directory_remove(DevDirectory *location);
 /* Writes the description (dev_describe) to the directory. */
 MUST_CHECK bool dev_directory_publish(const DevDirectory *location, Arena *arena, Value description,

@@ -34,8 +34,8 @@ typedef struct EtcdClientOptions {
 } EtcdClientOptions;
 
 EtcdClient *etcd_client_new(const EtcdClientOptions *options);
-/* Completes pending calls: writes that were sent with ERROR_UNKNOWN, others with
- * ERROR_UNAVAILABLE. `lost` is not called. NULL is allowed. */
+/* Completes pending calls: with ERROR_UNKNOWN for writes already sent, with
+ * ERROR_UNAVAILABLE for others. `lost` is not called. NULL is allowed. */
 void etcd_client_free(EtcdClient *client);
 DEFINE_AUTO(EtcdClient, etcd_client_free)
 

@@ -29,7 +29,7 @@ struct EtcdWatch {
     EtcdStore *store;
     WatchNode node;
     StoreWatchSpec spec;     /* key and end are stored after this struct */
-    int64_t next_id;         /* earlier changes are delivered, or not in its range */
+    int64_t next_id;         /* earlier changes have been delivered or are out of its range */
     int64_t target_revision; /* revision up to which it must be served to be up to date */
     uint32_t window;         /* batches that may be delivered now */
     bool is_behind;          /* may have something to deliver */
@@ -707,7 +707,7 @@ bool etcd_watch(Store *base, const StoreWatchSpec *spec, StoreWatch **out, Error
     watch->window = spec->window == 0 ? 1 : spec->window;
     watch->node.number = watches->created_count++;
     watch->node.priority = loop_random(base->loop);
-    /* Without any response, the next revision is the one after the first response; no write is sent
+    /* Before the first response, the next revision is the one after it; no write is sent
      * earlier. */
     int64_t from = spec->from != 0 ? spec->from : store->newest == 0 ? 0 : store->newest + 1;
     watch->next_id = id_make(from, 0);

@@ -9,7 +9,7 @@ typedef enum NodeSiteState {
     NODE_SITE_NONE,     /* no run has applied a version on it */
     NODE_SITE_CURRENT,  /* it has applied the current version */
     NODE_SITE_OUTDATED, /* it has applied another version */
-    NODE_SITE_PENDING,  /* a version is being applied, or waits for it */
+    NODE_SITE_PENDING,  /* a version is being applied, or is waiting to be applied */
     NODE_SITE_FAILED,   /* the newest version failed on it */
     NODE_SITE_SKIPPED,  /* the newest version has no jobs for it, or was not applied in time */
 } NodeSiteState;

@@ -111,7 +111,7 @@ MUST_CHECK bool node_result_read(Arena *arena, Str text, NodeResult *out, Error 
 
 /* --- Runs: "eden.fleet-run/1" under runs/<id> ----------------------------------------------------
  *
- * The targets do not change after the run was created. It ends when each of them has a final result
+ * The targets do not change after the run is created. It ends when each of them has a final result
  * or is silent. */
 
 typedef enum FleetRunState {
@@ -149,10 +149,10 @@ typedef struct FleetRun {
     uint32_t define_count;
     Str *command;
     uint32_t command_count;
-    char retry_of[RUN_ID_MAX + 1]; /* the run whose failed targets this one repeats */
+    char retry_of[RUN_ID_MAX + 1]; /* the run whose failed targets this one retries */
     int64_t timeout_ms;
     int64_t created_ms, ended_ms;
-    bool is_canceled, is_urgent; /* as of orders */
+    bool is_canceled, is_urgent; /* as in Order */
     Value event; /* the event or list of events that it reacts to; missing or null: none */
     Value unknown;
 } FleetRun;

@@ -13,7 +13,7 @@ void fleet_run_create(const ClusterStore *cluster_store, const FleetRun *run, Cl
  * otherwise canceling twice changes nothing. */
 void fleet_run_cancel(const ClusterStore *cluster_store, Str id, bool now, ClusterDone *done,
                       void *context);
-/* Whether the version may have all jobs of the run. Otherwise `*index` is the first that it does
+/* Whether the version can contain all jobs of the run. Otherwise `*index` is the first that it does
  * not have, and the error, ERROR_INVALID, says so. */
 MUST_CHECK bool fleet_run_check_jobs(const FleetRun *run, const Manifest *manifest, uint32_t *index,
                                      Error *err);

@@ -372,7 +372,7 @@ unsigned unescape_any_wide(Str text, size_t *pos, char out[UTF8_BYTES_MAX])
 
 /* Whether the text may have been truncated within the escape at `pos`, so that it was decoded as
  * literal text. */
-static bool is_cut_escape(const Search *search, size_t pos)
+static bool is_truncated_escape(const Search *search, size_t pos)
 {
     enum {
         ESCAPE_MAX = 12
@@ -404,7 +404,7 @@ static void search_unescaped(Search *search, const EscapeKind *kind)
         unsigned count = 1;
         if (is_mark[(unsigned char)bytes[0]]) {
             count = kind->unescape(text, &pos, bytes);
-            if (pos == start + 1 && is_cut_escape(search, start)) {
+            if (pos == start + 1 && is_truncated_escape(search, start)) {
                 break;
             }
         } else {

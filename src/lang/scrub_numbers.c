@@ -124,7 +124,7 @@ static bool is_bits(Str word)
     return word.len == 8 && all_digits(word, 2);
 }
 
-/* An offset, the letter of `U+41` and `\x{41}`, or the function of `chr(65)`. */
+/* An offset, the letter in `U+41` and `\x{41}`, or the function name in `chr(65)`. */
 static bool is_not_number(Str text, Range word)
 {
     size_t len = word.end - word.start;

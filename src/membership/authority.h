@@ -1,12 +1,13 @@
 /* The cluster's certificate authority on this server: the CA files, which CA signs, which CAs are
  * trusted, and the rotation from one CA to the next. Loop thread only.
  *
- * pki/rotation.h decides the order of the moves; this module keeps files and store consistent:
+ * pki/rotation.h decides the order of the transitions; this module keeps files and store
+ * consistent:
  *
- *     begin      write ca-next.pem, then record it in the store
- *     a move     write the new state and the notice for nodes in one transaction,
- *                then apply it on this server
- *     the end    name the only CA in the store, then replace ca.pem, remove ca-next.pem
+ *     begin         write ca-next.pem, then record it in the store
+ *     a transition  write the new state and the notice for nodes in one transaction,
+ *                   then apply it on this server
+ *     the end       name the only CA in the store, then replace ca.pem, remove ca-next.pem
  *
  * Writes by other servers are applied as soon as the state has them (cluster/state.h).
  *
@@ -51,8 +52,8 @@ DEFINE_AUTO(Authority, authority_free)
 
 /* Valid once `ready` was called. The pointer stays the same; the content changes. */
 const CaSet *authority_cas(const Authority *authority);
-/* For peers that trust only the previous CA: the certificates to send after one of the issuer,
- * which lead to that CA, then the issuer's. */
+/* For peers that trust only the previous CA: the certificates to send after one signed by the
+ * issuer, which are those leading to that CA, then the issuer's own. */
 CertificateSet authority_chain(const Authority *authority);
 
 /* Whether the CA files of this server exist. */
@@ -62,7 +63,7 @@ MUST_CHECK bool authority_save(const Authority *authority, Error *err);
 
 /* Whether the key of a CA that the store names is missing here. */
 bool authority_is_missing(const Authority *authority);
-/* Files of CAs were added: reads them. */
+/* Reads CA files that were added. */
 void authority_files_changed(Authority *authority);
 
 /* --- Rotation -------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
-/* Detects mistakes in a term of a selector that is not valid: syntax from other tools, typing
- * errors, and what to write instead. Pure. */
+/* Detects mistakes in a term of a selector that is not valid, such as syntax from other tools
+ * and typos, and suggests what to write instead. Pure. */
 #pragma once
 
 #include "base/arena.h"

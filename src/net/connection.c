@@ -602,7 +602,7 @@ void connection_resume(Connection *connection)
     connection->paused = false;
     if (connection->sm.state == STATE_READY) {
         update_watch(connection);
-        /* The kernel does not report data again that TLS has already read. */
+        /* The kernel does not report again data that TLS has already read. */
         loop_defer(connection->loop, &connection->task);
     }
 }

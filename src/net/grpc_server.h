@@ -15,7 +15,7 @@ typedef struct GrpcServerOptions {
     const GrpcMethod *methods; /* must outlive the server */
     uint32_t method_count;
     /* Whether the peer may call the method; `method` is NULL if the path is unknown. ERROR_DENIED
-     * becomes PERMISSION_DENIED, or UNAUTHENTICATED for a peer without identity. NULL: all calls
+     * becomes PERMISSION_DENIED, or UNAUTHENTICATED for a peer without an identity. NULL: all calls
      * are allowed. */
     bool (*authorize)(void *context, const Peer *peer, const GrpcMethod *method, Error *err);
     void *context;      /* passed to `authorize`; returned by grpc_call_context */

@@ -1,7 +1,8 @@
 /* One HTTPS request and its response, on a separate connection. Loop thread.
  *
- * The response is delivered as a whole, or, if `piece` is set, in pieces: then it may have
- * any length and take any time, as long as data arrives, and a slow consumer pauses the call. */
+ * The response is delivered as a whole, or, if `piece` is set, in pieces: then it may have any
+ * length and take any amount of time, as long as data arrives, and a slow consumer pauses the
+ * call. */
 #pragma once
 
 #include "net/connection.h"

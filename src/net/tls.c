@@ -120,7 +120,7 @@ static int store_session(SSL *ssl, SSL_SESSION *session)
     SSL_SESSION_free(slot->session);
     slot->session = session;
     snprintf(slot->target, sizeof slot->target, "%s", target);
-    return 1; /* SSL_CTX now owns the certificate */
+    return 1; /* the session now belongs to the slot */
 }
 
 static void set_up_protocol(TlsContext *context, SSL_CTX *ssl)

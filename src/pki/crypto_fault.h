@@ -1,7 +1,7 @@
 /* Error reasons of libcrypto. It has a queue of reasons per thread. Leftovers of an earlier call
- * would be mistaken for the reason of a later one, also by TLS, which uses the queue to distinguish
- * "try again" from "broken". So every caller of libcrypto starts with crypto_begin(), ends with
- * crypto_fail() or crypto_done(), and leaves the queue empty in both cases. */
+ * would be mistaken for the reason of a later one, including by TLS, which uses the queue to
+ * distinguish "try again" from "broken". So every caller of libcrypto starts with crypto_begin(),
+ * ends with crypto_fail() or crypto_done(), and leaves the queue empty in both cases. */
 #pragma once
 
 #include "base/error.h"

@@ -1,6 +1,6 @@
 /* Decides whether a peer with a verified certificate may connect: checked by listeners at every
  * handshake, including resumed sessions, and again for every session when the revocation list
- * changes or time has passed. */
+ * changes, and periodically. */
 #pragma once
 
 #include "pki/revocation.h"

@@ -8,9 +8,9 @@
  * An entry is kept until the last certificate that it concerns has expired, according to two
  * readings of the clock a day apart: a clock that is temporarily ahead must not make a revoked
  * certificate valid again. When the list is full, or would not fit into a value in the store,
- * entries for names are dropped, those that expire first before others: they repeat what the
- * records of nodes state. A list is not changed while it is in use: to change one, read it again,
- * change that copy and write it. */
+ * entries for names are dropped, those that expire soonest first: they repeat what the records of
+ * nodes state. A list is not changed while it is in use: to change one, read it again, change that
+ * copy and write it. */
 #pragma once
 
 #include "base/arena.h"
@@ -57,8 +57,8 @@ MUST_CHECK bool revocation_add_serial(Arena *arena, RevocationList *list, Str se
 MUST_CHECK bool revocation_set_name(Arena *arena, RevocationList *list, Str node, Str enrollment,
                                     int64_t until_ms, Error *err);
 /* Drops entries that concern only expired certificates. Uses the clock reading in the list if that
- * is at least REVOCATION_READING_INTERVAL_MS old, and then replaces it with `now_ms`; a clock that
- * went back starts over. The caller must write the list afterward. */
+ * is at least REVOCATION_READING_INTERVAL_MS old, and then replaces it with `now_ms`; if the clock
+ * has gone backward, the interval starts over. The caller must write the list afterward. */
 void revocation_prune(RevocationList *list, int64_t now_ms);
 
 /* Checks that the certificate with this serial number is still valid for the node. Fails with

@@ -8,12 +8,12 @@
 enum {
     SSH_PRIVATE_MAX = 512,    /* maximum size of the private file, in bytes */
     SSH_COMMENT_MAX = 64,     /* bytes */
-    SSH_FINGERPRINT_TEXT = 50 /* "SHA256:" and 43 digits */
+    SSH_FINGERPRINT_TEXT = 50 /* "SHA256:" and 43 base64 characters */
 };
 
-/* Formats the files as ssh-keygen does: the private file for `ssh -i`, without a password, and the
- * public line. `comment` is one word of at most SSH_COMMENT_MAX bytes. The first is secret and must
- * be wiped by the caller. Fails only if libcrypto does. */
+/* Formats the files as ssh-keygen does: the private file for `ssh -i`, without a passphrase, and
+ * the public line. `comment` is one word of at most SSH_COMMENT_MAX bytes. The first is secret and
+ * must be wiped by the caller. Fails only if libcrypto does. */
 typedef struct SshPrivateText {
     char text[SSH_PRIVATE_MAX];
     size_t len;

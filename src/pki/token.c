@@ -10,7 +10,7 @@
 #include "pki/crypto_fault.h"
 #include "sys/sha256.h"
 
-/* Separate values derived from a secret from any other use of the hash function. */
+/* Domain separation: keep values derived from a secret distinct from any other use of the hash. */
 static const char key_domain[] = "eden token key 1";
 static const char key_hash_domain[] = "eden token hash 1";
 static const char api_hash_domain[] = "eden access token hash 1";
@@ -28,7 +28,7 @@ _Static_assert((int)TOKEN_HASH_TEXT == (int)SHA256_HEX, "a hash is a SHA-256");
 
 /* --- Text ------------------------------------------------------------------------------------ */
 
-/* "MARK ID SEPARATOR SECRET", without the spaces. */
+/* "PREFIX ID SEPARATOR SECRET", without the spaces. */
 static const struct TokenForm {
     Str prefix;
     char separator;

@@ -21,7 +21,8 @@ typedef void DispatchDescribe(void *context, const Peer *peer, Caller *out);
 /* Methods without a binding are treated as unknown. */
 Dispatch *dispatch_new(const MethodBinding *bindings, uint32_t count, DispatchDescribe *describe,
                        void *context);
-void dispatch_free(Dispatch *dispatch); /* must outlive the servers that use it; NULL is allowed */
+/* Call only after freeing the servers that use it. NULL is allowed. */
+void dispatch_free(Dispatch *dispatch);
 DEFINE_AUTO(Dispatch, dispatch_free)
 
 /* Sets methods, authorize and context of a server that is about to be created. */

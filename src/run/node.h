@@ -1,5 +1,5 @@
 /* The identity of this node: its name and labels, from the command line, the cluster's record,
- * node.yaml in the settings directory, and its facts; each takes precedence over the following. */
+ * node.yaml in the settings directory, and its facts; each takes precedence over those after it. */
 #pragma once
 
 #include "base/problems.h"
@@ -9,7 +9,7 @@
 typedef struct NodeOptions {
     const char *etc; /* the node's etc/eden; missing files are fine */
     /* Where the agent stores the record; either may be NULL. A run with another state directory is
-     * still one on this node: if there is no record in `state`, that in `home` counts. */
+     * still a run on this node: if there is no record in `state`, the one in `home` is used. */
     const char *state;
     const char *home; /* node_home_path() */
     /* NULL: determined automatically; if it differs from the record, the record is ignored */

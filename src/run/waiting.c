@@ -65,15 +65,15 @@ void waiting_tick(const RunCoreSettings *settings, Arena *arena)
     notes->count = 0;
     shared_unlock(shared, &notes_kind);
     const RunView *view = &settings->view;
-    AUTO_CLEAR(Arena) passing; /* not for wait reasons, which are shown until the wait ends */
-    arena_init(&passing, ARENA_UNLIMITED);
+    AUTO_CLEAR(Arena) transient; /* not for wait reasons, which are shown until the wait ends */
+    arena_init(&transient, ARENA_UNLIMITED);
     for (uint32_t i = 0; i < taken.count; i++) {
         const Note *one = &taken.items[i];
         if (graph_step(settings->graph, one->step)->spec->secret) {
             continue;
         }
         if (one->is_progress && view->progress != NULL) {
-            view->progress(view->context, one->step, without_secrets(settings, one, &passing));
+            view->progress(view->context, one->step, without_secrets(settings, one, &transient));
         } else if (!one->is_progress && view->waits != NULL) {
             view->waits(view->context, one->step, without_secrets(settings, one, arena), 0);
         }

@@ -66,7 +66,7 @@ bool peer_check_verify(const PeerCheck *check, const TlsPeer *peer, Error *err)
     return false;
 }
 
-/* Operators are root, the user of this server, and members of its group. */
+/* Operators are root, the user that this server runs as, and members of its group. */
 static bool is_operator(const Peer *peer)
 {
     return peer->uid == 0 || peer->is_own_user || peer->is_own_group;

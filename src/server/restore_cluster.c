@@ -1,6 +1,6 @@
 /* Restoring a cluster from a backup: unpack and verify everything in a directory inside the
- * server's directory, choose the settings, take over CA and store, replace the old server's node by
- * this one, and write the settings last, with the steps of create_cluster.c. */
+ * server's directory, choose the settings, take over CA and store, replace the old server's node
+ * with this one, and write the settings last, with the steps of create_cluster.c. */
 #include "server/restore_cluster.h"
 
 #include <stdio.h>

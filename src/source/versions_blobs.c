@@ -1,13 +1,13 @@
-/* Blobs of Versions: stored and read on a thread. A pack is stored in parts, each of which is one
- * item of the queue, so that transfers of others do not wait for all of it, and a server that stops
- * for one part at most. */
+/* Blobs of Versions: stored and read on a separate thread. A pack is stored in parts, each of which
+ * is one item of the queue, so that transfers of others do not wait for all of it, and a server
+ * that stops waits for at most one part. */
 #include <stdlib.h>
 
 #include "base/memory.h"
 #include "source/versions_inner.h"
 
 enum {
-    PACK_HEAD = 4, /* bytes of a size */
+    PACK_HEAD = 4, /* length of the size prefix, in bytes */
     /* A part of a pack. Each blob is synced to the disk. */
     PART_BLOBS = 32,
     PART_BYTES = BLOB_MAX,

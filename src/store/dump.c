@@ -234,7 +234,7 @@ static void query_leases(StoreDump *dump)
 
 /* --- Keys ------------------------------------------------------------------------------------ */
 
-static void store_lease(StoreDump *dump, int64_t lease)
+static void add_lease(StoreDump *dump, int64_t lease)
 {
     for (uint32_t i = 0; i < dump->lease_count; i++) {
         if (dump->leases[i].id == lease) {
@@ -255,7 +255,7 @@ static void collect_keys(StoreDump *dump, const StoreOpReply *reply)
             if (dump->spec.omits != NULL && dump->spec.omits(dump->spec.context, kv.key)) {
                 continue;
             }
-            store_lease(dump, kv.lease);
+            add_lease(dump, kv.lease);
         }
         kv.key = arena_copy(&dump->arena, kv.key);
         kv.value = arena_copy(&dump->arena, kv.value);

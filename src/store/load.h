@@ -28,7 +28,7 @@ typedef void StoreLoadDone(void *context, const StoreLoaded *loaded, const Error
 
 typedef struct StoreLoadSpec {
     Store *store;
-    /* Reads up to `size` bytes; sets `*got` to 0 at the end. */
+    /* Reads up to `size` bytes; sets `*read_size` to 0 at the end. */
     bool (*read)(void *context, char *buffer, size_t size, size_t *read_size, Error *err);
     /* called in the same way as that of store_txn; the load is freed afterwards */
     StoreLoadDone *done;

@@ -239,7 +239,7 @@ static bool connect(SqliteEngine *sqlite, const char *path, int flags, Error *er
     return run_text(sqlite, "PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY;", err);
 }
 
-/* Checks the application of a file, and returns its format; 0 for an empty file. */
+/* Checks the application ID of a file, and returns its format; 0 for an empty file. */
 static bool get_format(SqliteEngine *sqlite, int64_t *out, Error *err)
 {
     int64_t application, pages;

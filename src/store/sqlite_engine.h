@@ -16,7 +16,7 @@ enum {
 MUST_CHECK bool sqlite_engine_open(const char *path, uint32_t wal_pages, Engine **out, Error *err);
 /* Starts a thread that copies the log of this engine into the database. */
 MUST_CHECK bool sqlite_engine_start_checkpoints(Engine *engine, Error *err);
-/* Opens the database for reading while another engine writes it. */
+/* Opens the database for reading while another engine writes to it. */
 MUST_CHECK bool sqlite_engine_open_reader(const char *path, Engine **out, Error *err);
 /* Opens a file for reading that no process has open, without modifying it. */
 MUST_CHECK bool sqlite_engine_open_closed(const char *path, Engine **out, Error *err);

@@ -1,6 +1,6 @@
 /* The identity of the file at a path, to check later that the path still names the same file: a
- * file that was removed or replaced can still be written through an open descriptor, but nothing
- * finds it again. */
+ * file that was removed or replaced can still be written through an open descriptor, but can no
+ * longer be reached by its path. */
 #pragma once
 
 #include <stdint.h>

@@ -68,8 +68,8 @@ static bool is_ordered(dev_t number)
     return len > 0 && host_ext4_is_ordered(str_from(options, (size_t)len));
 }
 
-/* `descriptor` may be a file or an O_PATH directory. syncfs needs a descriptor that stays open, so
- * the file system is remembered by one of its root. NULL if none can be opened: syncfs rejects
+/* `descriptor` may be a file or an O_PATH directory. syncfs needs an open descriptor, so one
+ * descriptor is kept open for each file system. NULL if none can be opened: syncfs rejects
  * O_PATH, and links and unreadable files cannot be opened otherwise. */
 static HostDevice *add_device(Host *host, dev_t number, int descriptor)
 {

@@ -39,7 +39,7 @@ enum {
 /* Reads a file in pieces: a slow client holds one piece in memory, not the entire file. */
 typedef struct UiReader UiReader;
 
-/* `compressed_size`: returns gzip data. */
+/* `compressed`: returns gzip data. */
 UiReader *ui_reader_new(const UiFile *file, bool compressed);
 void ui_reader_free(UiReader *reader); /* NULL is allowed */
 DEFINE_AUTO(UiReader, ui_reader_free)

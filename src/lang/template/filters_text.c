@@ -240,8 +240,8 @@ static bool filter_center(Render *r, const Args *args, Value *out)
 static inline Value replace_bytes(Render *r, Str text, char old, char new)
 {
     char *copy = arena_alloc(r->arena, chunk_capacity(text.len));
-    const Chunk all_old = chunk_all((int8_t)old);
-    const Chunk change = chunk_all((int8_t)(old ^ new));
+    const Chunk all_old = chunk_splat((int8_t)old);
+    const Chunk change = chunk_splat((int8_t)(old ^ new));
     if (text.len >= CHUNK_BYTES) {
         size_t last = text.len - CHUNK_BYTES; /* start of the last chunk; it may overlap */
         for (size_t pos = 0; pos < last; pos += CHUNK_BYTES) {

@@ -135,7 +135,7 @@ static bool fill_arg(Render *r, const Args *args, Str *out)
     return true;
 }
 
-/* The number of characters missing to the width; 0 if the string is wide enough. */
+/* The number of characters needed to reach the width; 0 if the string is wide enough. */
 static bool missing_width(Render *r, const Args *args, int64_t *width, uint64_t *missing)
 {
     if (!op_index(r, args->values[1], width) || !op_charge_bytes(r, args->values[0].len)) {

@@ -258,8 +258,9 @@ static inline const Entity *entity_of(char c)
  * three comparisons find five characters. */
 static uint32_t escape_bits(Chunk chunk)
 {
-    return chunk_bits((chunk == chunk_all('"')) | ((chunk | chunk_all(1)) == chunk_all('\'')) |
-                      ((chunk | chunk_all(2)) == chunk_all('>')));
+    return chunk_bits((chunk == chunk_splat('"')) |
+                      ((chunk | chunk_splat(1)) == chunk_splat('\'')) |
+                      ((chunk | chunk_splat(2)) == chunk_splat('>')));
 }
 
 /* The offset of the first chunk with a byte that needs escaping, or the length. */

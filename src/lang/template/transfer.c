@@ -141,12 +141,12 @@ static bool load_template(Render *r, Value name, bool *missing, const Template *
 }
 
 static Context *context_for(Render *r, Frame *frame, const Template *template, unsigned flags,
-                            const LocalSet *locals, bool keeps)
+                            const LocalSet *locals, bool outlives_statement)
 {
     Context *around = NULL;
     if (flags & INCLUDE_WITH_CONTEXT) {
         around = context_with_locals(r, frame, locals);
-        if (keeps) {
+        if (outlives_statement) {
             around = context_snapshot(r, around);
         }
     }

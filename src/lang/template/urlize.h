@@ -1,4 +1,4 @@
-/* Finds URLs and mail addresses in HTML text and turns them into links. */
+/* Finds URLs and email addresses in HTML text and turns them into links. */
 #pragma once
 
 #include "lang/template/render.h"

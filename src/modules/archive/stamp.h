@@ -53,7 +53,7 @@ MUST_CHECK bool other_stamps_remove(const OtherStamps *others, Host *directory, 
 typedef struct StampCleanup {
     Call *call;
     Str path;              /* path of the directory, for the journal */
-    Host *directory;       /* handle on the directory */
+    Host *directory;       /* handle to the directory */
     const StrMap *members; /* members of the archive that is being unpacked */
     MemberFilter keeps;
 } StampCleanup;

@@ -9,7 +9,7 @@ enum {
     HEADERS_MAX = 100,
     REDIRECTS_MAX = 10,
     CONNECT_SECONDS = 30,
-    CONNECT_HEAD_SECONDS = 10, /* timeout of a request for the header only */
+    CONNECT_HEAD_SECONDS = 10, /* timeout of a request for only the headers */
     STALL_SECONDS = 60,        /* maximum number of seconds without data */
 };
 

@@ -29,6 +29,6 @@ typedef struct Transfer {
  * status 200 and does not exceed the maximum size. */
 MUST_CHECK bool transfer_run(Transfer *transfer, Error *err);
 
-/* Requests only the header from the server. Fails if the server cannot be reached, requires other
- * credentials, or does not have the file; other refusals may concern only such requests. */
+/* Requests only the headers from the server. Fails if the server cannot be reached, requires other
+ * credentials, or does not have the file; other errors may apply only to such requests. */
 MUST_CHECK bool transfer_probe(Call *call, const Request *request, Error *err);

@@ -1,4 +1,4 @@
-/* Finds in the output of a package manager what failed, and for which package. Pure. */
+/* Determines from a package manager's output what failed, and for which package. Pure. */
 #pragma once
 
 #include "base/arena.h"

@@ -89,16 +89,16 @@ bool manager_get_unit(Manager *manager, Str name, UnitStatus *out, Error *err)
                       err)) {
         return false;
     }
-    BusCall of = { .service = SYSTEMD,
-                   .path = bus_text(bus_item(&reply, 0)),
-                   .interface = SYSTEMD ".Unit" };
-    if (!bus_get_all(manager->bus, &of, manager_timeout(manager), arena, &properties, err)) {
+    BusCall target = { .service = SYSTEMD,
+                       .path = bus_text(bus_item(&reply, 0)),
+                       .interface = SYSTEMD ".Unit" };
+    if (!bus_get_all(manager->bus, &target, manager_timeout(manager), arena, &properties, err)) {
         return error_wrap(err, "%" STR_FMT, STR_ARG(name));
     }
     Str id = bus_text(bus_find(&properties, "Id"));
     *out = (UnitStatus){
         .name = id.len > 0 ? id : name,
-        .path = of.path,
+        .path = target.path,
         .load = bus_text(bus_find(&properties, "LoadState")),
         .load_error = bus_text(bus_item(bus_find(&properties, "LoadError"), 1)),
         .active = bus_text(bus_find(&properties, "ActiveState")),
@@ -121,11 +121,11 @@ bool manager_get_properties(Manager *manager, const UnitStatus *unit, BusValue *
     Arena *arena = manager->call->arena;
     Str interface = arena_format(arena, SYSTEMD ".%c%" STR_FMT "%c", ascii_upper(kind.data[0]),
                                  STR_ARG(str_from_offset(kind, 1)), '\0');
-    BusCall of = { .service = SYSTEMD, .path = unit->path, .interface = interface.data };
-    return bus_get_all(manager->bus, &of, manager_timeout(manager), arena, out, err);
+    BusCall target = { .service = SYSTEMD, .path = unit->path, .interface = interface.data };
+    return bus_get_all(manager->bus, &target, manager_timeout(manager), arena, out, err);
 }
 
-static bool waits_for_next_try(const UnitStatus *unit)
+static bool is_waiting_to_restart(const UnitStatus *unit)
 {
     return str_eq(unit->active, STR("activating")) && str_starts(unit->sub, STR("auto-restart"));
 }
@@ -138,7 +138,7 @@ bool unit_is_running(const UnitStatus *unit)
 
 bool unit_is_failing(const UnitStatus *unit)
 {
-    return str_eq(unit->active, STR("failed")) || waits_for_next_try(unit);
+    return str_eq(unit->active, STR("failed")) || is_waiting_to_restart(unit);
 }
 
 bool unit_is_stopped(const UnitStatus *unit)
@@ -178,23 +178,23 @@ bool manager_file_state(Manager *manager, Str name, Str *out, Error *err)
 bool manager_change_file(Manager *manager, Str name, UnitFileChange change, Error *err)
 {
     BusValue names = bus_strings(manager->call->arena, &name, 1);
-    BusValue stays = bus_bool(false), runtime = bus_bool(true), no_force = bus_bool(false);
+    BusValue persistent = bus_bool(false), runtime = bus_bool(true), no_force = bus_bool(false);
     switch (change) {
     case UNIT_ENABLE:
         return manager_call(manager, "EnableUnitFiles",
-                            (const BusValue[]){ names, stays, no_force }, 3, NULL, err);
+                            (const BusValue[]){ names, persistent, no_force }, 3, NULL, err);
     case UNIT_DISABLE:
-        return manager_call(manager, "DisableUnitFiles", (const BusValue[]){ names, stays }, 2,
+        return manager_call(manager, "DisableUnitFiles", (const BusValue[]){ names, persistent }, 2,
                             NULL, err);
     case UNIT_DISABLE_RUNTIME:
         return manager_call(manager, "DisableUnitFiles", (const BusValue[]){ names, runtime }, 2,
                             NULL, err);
     case UNIT_MASK:
-        return manager_call(manager, "MaskUnitFiles", (const BusValue[]){ names, stays, no_force },
-                            3, NULL, err);
+        return manager_call(manager, "MaskUnitFiles",
+                            (const BusValue[]){ names, persistent, no_force }, 3, NULL, err);
     case UNIT_UNMASK:
-        return manager_call(manager, "UnmaskUnitFiles", (const BusValue[]){ names, stays }, 2, NULL,
-                            err);
+        return manager_call(manager, "UnmaskUnitFiles", (const BusValue[]){ names, persistent }, 2,
+                            NULL, err);
     case UNIT_UNMASK_RUNTIME:
         return manager_call(manager, "UnmaskUnitFiles", (const BusValue[]){ names, runtime }, 2,
                             NULL, err);

@@ -29,7 +29,7 @@ MUST_CHECK bool home_file_open(Call *call, Str user, Str name, HomeFile *out, Er
 /* For a missing file: returns true if an earlier step of a plan creates the user or home
  * directory. */
 bool home_file_is_pending(HomeFile *file, Error *err);
-/* The same for a system-wide file. */
+/* Like home_file_open, for a system-wide file. */
 MUST_CHECK bool home_file_open_system(Call *call, Str path, HomeFile *out, Error *err);
 void home_file_close(HomeFile *file);
 DEFINE_AUTO_CLEAR(HomeFile, home_file_close)
