@@ -370,6 +370,9 @@ static void rewrite_option(Ini *ini, uint32_t pos)
     buf_put(&out, ini->request->bare ? STR_EMPTY : first);
     if (line->has_value && !ini->request->bare) {
         Str comment = str_from_offset(line->text, value_end(ini, line));
+        while (str_ends(comment, STR("\\"))) {
+            comment.len--; /* it would continue the value on the next line */
+        }
         buf_put_c(&out, comment.len > 0 && !is_blank(comment.data[0]) ? " " : "");
         buf_put(&out, comment);
     }

@@ -188,6 +188,10 @@ static void comments_between_continuation_lines_belong_to_the_value(void **state
           { "[a]\nx = 1\n# c\n  2\n# d\n", SET("a", "x", "1\n2"), NULL },
           { "[a]\nx = 1\n# c\n  2\n# d\n", SET("a", "x", "1"), "[a]\nx = 1\n# d\n" },
           { "[a]\nx =\n ; c\n [b]\ny = 1\n", GONE("a", "x"), "[a]\ny = 1\n" });
+
+    IniRequest request = SET("a", "x", "5");
+    request.comments = STR("#");
+    CHECK({ "[a]\nx = 1 # c\\\\\\\n2\ny = 1\n", request, "[a]\nx = 5 # c\ny = 1\n" });
 }
 
 static void unusual_texts_are_preserved(void **state)
