@@ -68,6 +68,8 @@ static const char *const *make_arguments(const RunnerOptions *options, Arena *ar
     put_option(arena, &words, "--run-id", str_from_c(order->run));
     put_option(arena, &words, "--events",
                str_from_c(local_run_path(options->node->path, options->run, arena, LOCAL_EVENTS)));
+    put_option(arena, &words, "--attempt",
+               arena_format(arena, "%u", options->run->state.attempts_before + 1));
     put_option(arena, &words, "--node", options->node->name);
     put_option(arena, &words, "--progress", STR("none"));
     VEC_PUSH(arena, &words, "--control");

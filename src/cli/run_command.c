@@ -1,5 +1,6 @@
 #include "cli/run_command.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -65,6 +66,7 @@ const Option run_internal_options[] = {
       .argument = "FILE",
       .word = WORD_FILE,
       .help = "append the events of the run to this file" },
+    { .name = "attempt", .argument = "N", .help = "which attempt of the run this is, from 1" },
     { .name = "site-version", .argument = "NAME", .help = "version of the site, for the events" },
     { .name = "servers", .argument = "DIR", .help = "list of all nodes, for templates" },
     { .name = "event", .argument = "FILE", .help = "what the run reacts to, as JSON" },
@@ -272,9 +274,12 @@ static bool open_events(const Invocation *invocation, const RunConfig *config, R
     if (config->id.len == 0) {
         return true;
     }
+    const char *attempt = invocation_text(invocation, "attempt");
     RunEventsSettings settings = { .path = invocation_text(invocation, "events"),
                                    .run = config->id,
-                                   .version = invocation_text(invocation, "site-version") };
+                                   .version = invocation_text(invocation, "site-version"),
+                                   .attempt =
+                                       attempt == NULL ? 0 : (uint32_t)strtoul(attempt, NULL, 10) };
     return run_events_open(invocation->arena, &settings, out, err) ||
            error_wrap(err, "cannot write the events of the run");
 }

@@ -177,6 +177,10 @@ static bool continue_file(RunEvents *events, Error *err)
          !append_file_truncate(&events->file, (int64_t)scan.valid_len, err))) {
         return false;
     }
+    if (events->settings.attempt > 0 && scan.begun >= events->settings.attempt) {
+        return error_set(err, ERROR_CONFLICT, "another process has made attempt %u of the run",
+                         events->settings.attempt);
+    }
     events->n = scan.last;
     events->attempts = scan.begun;
     return true;

@@ -66,9 +66,12 @@ typedef struct RunEventsSettings {
     const char *path;    /* of the file; created if missing */
     Str run;             /* its ID */
     const char *version; /* of the site; may be NULL */
+    uint32_t attempt;    /* which attempt of the run this is, from 1; 0: any */
 } RunEventsSettings;
 
-/* Fails with ERROR_CONFLICT if the file has events of another run, or another process writes it. */
+/* Fails with ERROR_CONFLICT if the file has events of another run, if another process writes it, or
+ * has made this attempt: an agent that is killed right after starting a process does not find it
+ * when it starts again, because that process does not hold the lock yet. */
 MUST_CHECK bool run_events_open(Arena *arena, const RunEventsSettings *settings, RunEvents **out,
                                 Error *err);
 void run_events_close(RunEvents *events); /* NULL is allowed */

@@ -181,17 +181,21 @@ static void a_site_gets_what_the_order_says(void **state)
     f->node.state_dir = "/var/state";
     f->node.config_dir = "/etc/eden";
     put_run(f, "apply", SITE);
-    expect_words(f, "/site", NULL,
-                 "apply --run-id r2 --events ~/runs/r2/events.ndjson --node web1 --progress none "
-                 "--control --config-dir /etc/eden --state-dir /var/state --site-version v1 -- "
-                 "/site\n");
+    expect_words(
+        f, "/site", NULL,
+        "apply --run-id r2 --events ~/runs/r2/events.ndjson --attempt 1 --node web1 --progress "
+        "none "
+        "--control --config-dir /etc/eden --state-dir /var/state --site-version v1 -- "
+        "/site\n");
     put_run(f, "plan", SITE ",\"jobs\":[\"web\",\"-x\"],\"order\":\"genius\",\"event\":{}");
     f->node.root = "/mnt";
-    expect_words(f, "/site", "/list",
-                 "plan --run-id r2 --events ~/runs/r2/events.ndjson --node web1 --progress none "
-                 "--control --config-dir /etc/eden --state-dir /var/state --job web --job -x "
-                 "--order genius --site-version v1 --servers /list --event "
-                 "~/runs/r2/event.json --root /mnt -- /site\n");
+    expect_words(
+        f, "/site", "/list",
+        "plan --run-id r2 --events ~/runs/r2/events.ndjson --attempt 1 --node web1 --progress "
+        "none "
+        "--control --config-dir /etc/eden --state-dir /var/state --job web --job -x "
+        "--order genius --site-version v1 --servers /list --event "
+        "~/runs/r2/event.json --root /mnt -- /site\n");
 }
 
 /* It does not wait for the lock of a site, and needs nothing of one. */
@@ -203,10 +207,12 @@ static void a_command_has_a_state_of_its_own(void **state)
     f->node.config_dir = "/etc/eden";
     f->node.root = "/mnt";
     put_run(f, "exec", ",\"command\":[\"true\"]");
-    expect_words(f, NULL, NULL,
-                 "apply --run-id r2 --events ~/runs/r2/events.ndjson --node web1 --progress none "
-                 "--control --config-dir /etc/eden --state-dir ~/runs/r2/state -- "
-                 "~/runs/r2/exec.yaml\n");
+    expect_words(
+        f, NULL, NULL,
+        "apply --run-id r2 --events ~/runs/r2/events.ndjson --attempt 1 --node web1 --progress "
+        "none "
+        "--control --config-dir /etc/eden --state-dir ~/runs/r2/state -- "
+        "~/runs/r2/exec.yaml\n");
 }
 
 /* Variables may be secret, so they are not words. */
@@ -219,10 +225,12 @@ static void variables_are_sent_to_the_runner(void **state)
     f->node.state_dir = "/var/state";
     f->node.config_dir = "/etc/eden";
     put_run(f, "apply", SITE ",\"defines\":[\"password=pssst\"]");
-    expect_words(f, "/site", NULL,
-                 "apply --run-id r2 --events ~/runs/r2/events.ndjson --node web1 --progress none "
-                 "--control --config-dir /etc/eden --state-dir /var/state --site-version v1 -- "
-                 "/site\n");
+    expect_words(
+        f, "/site", NULL,
+        "apply --run-id r2 --events ~/runs/r2/events.ndjson --attempt 1 --node web1 --progress "
+        "none "
+        "--control --config-dir /etc/eden --state-dir /var/state --site-version v1 -- "
+        "/site\n");
     assert_true(directory_read(&f->agent, &f->scratch->arena, "message", 10000, &text, &err));
     assert_str(text, "{\"control\":\"start\",\"defines\":[\"password=pssst\"]}\n");
 }

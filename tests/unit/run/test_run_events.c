@@ -86,6 +86,24 @@ static void a_file_of_another_run_is_not_touched(void **state)
     assert_true(attempt(dir, STR("r1"), &err));
 }
 
+static void an_attempt_is_made_once(void **state)
+{
+    TestDir *dir = *state;
+    AUTO(RunEvents) *events = NULL;
+    Error err;
+    RunEventsSettings settings = { .path = test_dir_path(dir, "events"),
+                                   .run = STR("r1"),
+                                   .attempt = 1 };
+    assert_true(run_events_open(&dir->arena, &settings, &events, &err));
+    assert_true(run_events_fail(events, "failed", STR("x"), NULL, 1, &err));
+    run_events_close(TAKE(events));
+    assert_false(run_events_open(&dir->arena, &settings, &events, &err));
+    assert_int_equal(err.kind, ERROR_CONFLICT);
+    assert_string_equal(err.text, "another process has made attempt 1 of the run");
+    settings.attempt = 2;
+    assert_true(run_events_open(&dir->arena, &settings, &events, &err));
+}
+
 static void the_problems_of_a_site_are_in_the_end(void **state)
 {
     TestDir *dir = *state;
@@ -214,6 +232,7 @@ int main(void)
         cmocka_unit_test(lines_count_up_to_the_first_damaged_one),
         TEST_IN_DIR(a_second_attempt_continues_the_numbers_after_a_torn_line),
         TEST_IN_DIR(a_file_of_another_run_is_not_touched),
+        TEST_IN_DIR(an_attempt_is_made_once),
         TEST_IN_DIR(the_problems_of_a_site_are_in_the_end),
         TEST_IN_DIR(equal_changes_have_equal_digests),
         TEST_IN_DIR(different_changes_have_different_digests),
