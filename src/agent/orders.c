@@ -277,7 +277,9 @@ static bool start(Entry *entry, Error *err)
     run_groups_sweep(&entry->orders->groups);
     RunnerOptions runner = runner_options(entry);
     if (runner_find(&runner, &entry->runner)) {
-        return true; /* not found earlier, because it did not hold its lock yet */
+        /* Started by an earlier agent; not found until now, because it did not hold its lock yet. */
+        state->attempts_before = former.attempts_before;
+        return local_run_save(options->node.directory, entry->run, err);
     }
     Error why;
     if (!runner_start(&runner, &entry->runner, &why)) {
